@@ -1,0 +1,3 @@
+"""Tabia learns turn-based board games from their rules alone, and proves how good it became."""
+
+__version__ = "0.1.0"

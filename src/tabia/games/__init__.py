@@ -1,0 +1,10 @@
+"""Rules: one file per game behind one protocol, the laws every game obeys, and the registry."""
+
+from tabia.games.errors import GameError as GameError
+from tabia.games.errors import IllegalMove as IllegalMove
+from tabia.games.errors import TabiaError as TabiaError
+from tabia.games.game import Game as Game
+from tabia.games.game import State as State
+from tabia.games.game import Symmetry as Symmetry
+from tabia.games.registry import ids as ids
+from tabia.games.registry import make as make

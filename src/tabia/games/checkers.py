@@ -1,0 +1,5 @@
+from dataclasses import dataclass
+from tabia.games.game import Game
+@dataclass(frozen=True)
+class Checkers(Game):
+    name = "checkers"

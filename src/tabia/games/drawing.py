@@ -1,0 +1,129 @@
+"""Boards as text and as SVG: grids, fields at given points, and a fallback for games that draw nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+SEAT_COLOURS = ("#d1495b", "#edae49", "#2e7d5b", "#30638e", "#7b4b94", "#1d1d1f")
+"""One per seat: red, amber, green, blue, violet, black; told apart by the common forms of colour blindness."""
+SEAT_MARKS = "XO+#*@"
+"""One per seat, for text."""
+_FIELD, _EDGE, _INK, _PAPER = "#f4ead5", "#c8b88a", "#3b3a36", "#fffdf8"
+_CELL = 48
+
+
+def grid_text(cells: np.ndarray, *, columns: Sequence[str] = (), rows: Sequence[str] = (), marks: str = SEAT_MARKS) -> str:
+    """A grid of seats (-1 empty) as lines of text, row 0 on top, with labels below and to the left."""
+    width = max((len(label) for label in rows), default=0)
+    lines = []
+    for index, row in enumerate(cells):
+        label = f"{rows[index]:>{width}} " if rows else ""
+        lines.append(label + " ".join("." if seat < 0 else marks[seat] for seat in row))
+    if columns:
+        lines.append(" " * (width + 1 if rows else 0) + " ".join(label[-1] for label in columns))
+    return "\n".join(lines)
+
+
+def grid_svg(
+    cells: np.ndarray,
+    *,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    colours: Sequence[str] = SEAT_COLOURS,
+    marked: Sequence[tuple[int, int]] = (),
+    labels: dict[tuple[int, int], str] | None = None,
+    shaded: np.ndarray | None = None,
+    caption: str = "",
+) -> str:
+    """A grid of seats (-1 empty) as SVG; `marked` (row, column) stones get a ring, `labels` a letter."""
+    height, width = cells.shape
+    left, top = (_CELL if rows else _CELL // 4), _CELL // 4
+    parts = []
+    for (row, column), seat in np.ndenumerate(cells):
+        x, y = left + column * _CELL, top + row * _CELL
+        fill = _FIELD if shaded is None or not shaded[row, column] else "#d9c69a"
+        parts.append(f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" fill="{fill}" stroke="{_EDGE}"/>')
+        if seat >= 0:
+            centre = (x + _CELL / 2, y + _CELL / 2)
+            parts.append(_stone(centre, _CELL * 0.4, colours[seat], ringed=(row, column) in marked))
+            if labels and (row, column) in labels:
+                parts.append(_text(centre, labels[row, column], size=20, fill=_PAPER))
+    foot = top + height * _CELL + _CELL * 0.35
+    parts += [_text((left + (i + 0.5) * _CELL, foot), label) for i, label in enumerate(columns)]
+    parts += [_text((left * 0.5, top + (i + 0.5) * _CELL), label) for i, label in enumerate(rows)]
+    return _document(left + width * _CELL + _CELL // 4, foot + _CELL * 0.35, parts, caption)
+
+
+def points_svg(
+    points: np.ndarray,
+    seats: np.ndarray,
+    *,
+    names: Sequence[str] = (),
+    zones: np.ndarray | None = None,
+    colours: Sequence[str] = SEAT_COLOURS,
+    marked: Sequence[int] = (),
+    caption: str = "",
+) -> str:
+    """Fields at `points` [F, 2] (x, y in field distances) with the seat on each (-1 empty) and its home zone."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    placed = (points - low + 0.7) * _CELL
+    parts = []
+    for field, (x, y) in enumerate(placed):
+        zone = -1 if zones is None else int(zones[field])
+        edge = _EDGE if zone < 0 else colours[zone]
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_CELL * 0.4:.1f}" fill="{_FIELD}" stroke="{edge}" stroke-width="2"/>')
+        if seats[field] >= 0:
+            parts.append(_stone((x, y), _CELL * 0.32, colours[int(seats[field])], ringed=field in marked))
+        elif names:
+            parts.append(_text((x, y), names[field], size=11))
+    width, height = (high - low + 1.4) * _CELL
+    return _document(width, height, parts, caption)
+
+
+def planes_text(planes: np.ndarray, caption: str = "") -> str:
+    """The fallback: each cell shows the first plane that is set there."""
+    some = planes.any(axis=-1)
+    first = np.where(some, planes.argmax(axis=-1), -1)
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    lines = [" ".join("." if cell < 0 else digits[cell % len(digits)] for cell in row) for row in first]
+    return "\n".join([*lines, caption]) if caption else "\n".join(lines)
+
+
+def text_svg(text: str) -> str:
+    """Plain text set in a fixed-width font, for games that only draw text."""
+    lines = text.splitlines() or [""]
+    parts = [
+        f'<text x="12" y="{22 + 20 * i}" font-family="monospace" font-size="16" fill="{_INK}" xml:space="preserve">'
+        f"{escape(line)}</text>"
+        for i, line in enumerate(lines)
+    ]
+    return _document(24 + 10 * max(map(len, lines)), 20 * len(lines) + 16, parts, "")
+
+
+def _stone(centre: tuple[float, float], radius: float, colour: str, *, ringed: bool) -> str:
+    x, y = centre
+    ring = f' stroke="{_PAPER}" stroke-width="4"' if ringed else f' stroke="{_INK}" stroke-opacity="0.35"'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}"{ring}/>'
+
+
+def _text(centre: tuple[float, float], text: str, *, size: int = 15, fill: str = _INK) -> str:
+    x, y = centre
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size}" fill="{fill}" '
+        f'text-anchor="middle" dominant-baseline="central">{escape(text)}</text>'
+    )
+
+
+def _document(width: float, height: float, parts: Sequence[str], caption: str) -> str:
+    total = height + (28 if caption else 0)
+    if caption:
+        parts = [*parts, _text((width / 2, height + 10), caption, size=16)]
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {total:.0f}" '
+        f'width="{width:.0f}" height="{total:.0f}" role="img">\n'
+        f'<rect width="100%" height="100%" fill="{_PAPER}"/>\n{body}\n</svg>\n'
+    )

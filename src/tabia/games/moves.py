@@ -1,0 +1,70 @@
+"""Whole games as text: from `4453` or `d3 c5 f6` to positions and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tabia.games.errors import GameError, IllegalMove
+from tabia.games.game import Game, State
+
+
+def replay(game: Game, text: str, *, seed: int = 0) -> list[State]:
+    """Every position of the game that `text` records, the start first.
+
+    Moves may be parted by spaces or commas; where they are not, each is the longest legal name that fits.
+    """
+    return [state for state, _ in walk(game, text, seed=seed)]
+
+
+def actions(game: Game, text: str, *, seed: int = 0) -> list[int]:
+    """The actions `text` names, checked one by one."""
+    return [action for _, action in walk(game, text, seed=seed) if action is not None]
+
+
+def names(game: Game, played: Sequence[int], *, seed: int = 0) -> str:
+    """The inverse of `actions`: the game's moves, parted by spaces."""
+    written = []
+    keys = _keys(seed)
+    state = game.init(next(keys))
+    for action in played:
+        written.append(game.move_name(action, state))
+        state = game.step(state, jnp.int32(action), next(keys))
+    return " ".join(written)
+
+
+def walk(game: Game, text: str, *, seed: int = 0) -> Iterator[tuple[State, int | None]]:
+    """Each position with the action that led to it (None for the start)."""
+    keys = _keys(seed)
+    state = game.init(next(keys))
+    yield state, None
+    played = 0
+    for word in text.replace(",", " ").split():
+        while word:
+            played += 1
+            action, word = _next_move(game, word, state, played)
+            state = game.step(state, jnp.int32(action), next(keys))
+            yield state, action
+
+
+def _next_move(game: Game, word: str, state: State, number: int) -> tuple[int, str]:
+    """The first move of `word` and what is left of it."""
+    legal = np.flatnonzero(np.asarray(game.legal(state)))
+    fitting = [a for a in legal if word.lower().startswith(game.move_name(int(a), state).lower())]
+    if fitting:
+        action = max(fitting, key=lambda a: len(game.move_name(int(a), state)))
+        return int(action), word[len(game.move_name(int(action), state)) :]
+    try:
+        return game.parse_move(word, state), ""
+    except IllegalMove as error:
+        raise GameError(f"Move {number}: {error}") from None
+
+
+def _keys(seed: int) -> Iterator[jax.Array]:
+    key = jax.random.key(seed)
+    while True:
+        key, used = jax.random.split(key)
+        yield used

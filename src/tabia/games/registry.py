@@ -1,0 +1,108 @@
+"""From an id such as `connect:rows=6,columns=9,line=4` to a game, and the list of what there is.
+
+    name                         tictactoe            a game of ours with its defaults
+    name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
+    pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
+    path/to/file.py:Class        nim.py:Nim           a game of your own
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from tabia.games import connect
+from tabia.games.chinese_checkers import ChineseCheckers
+from tabia.games.checkers import Checkers
+from tabia.games.connect import Connect
+from tabia.games.errors import GameError, did_you_mean
+from tabia.games.game import Game
+from tabia.games.history import History
+from tabia.games.othello import Othello
+from tabia.games.tictactoe import TicTacToe
+
+_OWN: dict[str, Callable[..., Game]] = {
+    "tictactoe": TicTacToe,
+    "connect": Connect,
+    "connect4": lambda: Connect(**connect.ALIASES["connect4"]),
+    "connect3": lambda: Connect(**connect.ALIASES["connect3"]),
+    "chinese-checkers": ChineseCheckers,
+    "checkers": Checkers,
+    "othello": Othello,
+}
+_LIBRARIES = ("pgx", "spiel")
+
+
+def ids() -> list[str]:
+    """The ids of the games written here, each with its default parameters."""
+    return [name for name in _OWN if name != "connect"]
+
+
+def make(id: str) -> Game:
+    """The game an id names; GameError says what is wrong with an id that names none.
+
+    >>> make("connect:rows=6,columns=9,line=4").num_actions
+    9
+    """
+    if ".py:" in id:
+        from tabia.games.adapters.files import load  # noqa: PLC0415  (only here does a user's code run)
+
+        path, _, rest = id.partition(".py:")
+        name, parameters = _split(rest)
+        game, history = load(f"{path}.py", name), parameters.pop("history", 1)
+        _refuse_parameters(id, parameters)
+    else:
+        library, _, rest = id.partition(":")
+        name, parameters = _split(rest if library in _LIBRARIES else id)
+        history = parameters.pop("history", 1)
+        game = _from_library(library, name, parameters, id) if library in _LIBRARIES else _own(name, parameters)
+    return game if history == 1 else History(game, history)
+
+
+def _split(text: str) -> tuple[str, dict[str, Any]]:
+    name, _, rest = text.partition(":")
+    parameters: dict[str, Any] = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise GameError(f"{pair!r} in {text!r} is no parameter; write key=value, as in {name}:history=4.")
+        if key.strip() in parameters:
+            raise GameError(f"{key.strip()!r} is given twice in {text!r}.")
+        parameters[key.strip()] = _number(value.strip(), key.strip())
+    return name.strip(), parameters
+
+
+def _number(value: str, key: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise GameError(f"{key}={value}: a whole number is needed.") from None
+
+
+def _own(name: str, parameters: dict[str, Any]) -> Game:
+    if name not in _OWN:
+        known = [*ids(), "connect", *(f"{library}:..." for library in _LIBRARIES)]
+        raise GameError(f"There is no game {name!r}. {did_you_mean(name, known)} `tabia games` lists them all.")
+    factory = _OWN[name]
+    allowed = [field.name for field in dataclasses.fields(factory)] if isinstance(factory, type) else []  # type: ignore[arg-type]
+    for key in parameters:
+        if key not in allowed:
+            raise GameError(f"{name} takes no parameter {key!r}. {did_you_mean(key, [*allowed, 'history'])}")
+    return factory(**parameters)
+
+
+def _from_library(library: str, name: str, parameters: dict[str, Any], id: str) -> Game:
+    if library == "pgx":
+        from tabia.games.adapters import pgx as adapter  # noqa: PLC0415
+
+        _refuse_parameters(id, parameters)
+        return adapter.make(name)
+    from tabia.games.adapters import spiel  # noqa: PLC0415
+
+    return spiel.make(name, parameters)
+
+
+def _refuse_parameters(id: str, parameters: dict[str, Any]) -> None:
+    if parameters:
+        raise GameError(f"{id!r}: only `history` can be set for such a game, not {', '.join(parameters)}.")
