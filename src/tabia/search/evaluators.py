@@ -1,0 +1,129 @@
+"""Evaluators: what a position is worth and which moves look promising.
+
+An evaluator is `(parameters, states, key) -> Evaluation` over a batch of states. Axis letters: B batch, A actions,
+P seats. Values are per seat, scaled to [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.games.game import Game, State
+
+
+class Evaluation(NamedTuple):
+    logits: Array  # float32[B, A]: how promising each action looks; the search masks illegal ones itself
+    values: Array  # float32[B, P]: what each seat expects
+
+
+Evaluate = Callable[[Any, State, Array], Evaluation]  # (parameters, states [B, ...], key)
+Forward = Callable[[Any, Array], tuple[Array, Array]]  # (parameters, observations [B, H, W, C]) -> logits, values
+
+
+def by_seat(values: Array, mover: Array) -> Array:
+    """Turn what a network says (me, next, next after) [B, P] into seats: the one place where this happens."""
+    places = jnp.arange(values.shape[-1])
+    return jnp.take_along_axis(values, (places[None, :] - mover[:, None]) % values.shape[-1], axis=-1)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: `forward` maps parameters and observations to logits and values seen from the mover's seat."""
+
+    game: Game
+    forward: Forward
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        logits, values = self.forward(parameters, jax.vmap(self.game.observe)(states))
+        return Evaluation(logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states)))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Knows nothing: all moves alike, every value 0."""
+
+    game: Game
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        batch = jax.tree.leaves(states)[0].shape[0]
+        return Evaluation(jnp.zeros((batch, self.game.num_actions)), jnp.zeros((batch, self.game.num_players)))
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """The game's own heuristic; all moves alike."""
+
+    game: Game
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        values = jax.vmap(self.game.heuristic)(states)
+        return Evaluation(jnp.zeros((values.shape[0], self.game.num_actions)), values)
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Random games to the end, `count` from every position, at most `max_moves` moves (the game's own bound if None).
+
+    A game still going when the moves run out counts as its scores stand.
+    """
+
+    game: Game
+    count: int = 1
+    max_moves: int | None = None
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        game = self.game
+        many = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.count, axis=0), states)
+        ends = play_out(game, many, key, game.max_moves if self.max_moves is None else self.max_moves)
+        scores = game.scale(jax.vmap(game.scores)(ends)).reshape(-1, self.count, game.num_players).mean(axis=1)
+        return Evaluation(jnp.zeros((scores.shape[0], game.num_actions)), scores)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """(1 - weight) * one evaluator's values + weight * another's; the moves as the first sees them."""
+
+    first: Evaluate
+    second: Evaluate
+    weight: float = 0.5
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        one, two = jax.random.split(key)
+        first, second = self.first(parameters, states, one), self.second(parameters, states, two)
+        return Evaluation(first.logits, (1.0 - self.weight) * first.values + self.weight * second.values)
+
+
+def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:
+    """Play every game of the batch with uniformly random legal moves until all are over or the moves run out."""
+
+    def going(carry: tuple[State, Array, Array]) -> Array:
+        states, played, _ = carry
+        return (played < max_moves) & ~jnp.all(jax.vmap(game.over)(states))
+
+    def move(carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        states, played, key = carry
+        key, draw, chance = jax.random.split(key, 3)
+        actions = random_actions(draw, jax.vmap(game.legal)(states))
+        return step(game, states, actions, chance), played + 1, key
+
+    return jax.lax.while_loop(going, move, (states, jnp.int32(0), key))[0]
+
+
+def step(game: Game, states: State, actions: Array, key: Array) -> State:
+    """Play one action in every state, with a key for each only where the game draws."""
+    if not game.chance:
+        return jax.vmap(game.step)(states, actions)
+    return jax.vmap(game.step)(states, actions, jax.random.split(key, actions.shape[0]))
+
+
+def random_actions(key: Array, legal: Array) -> Array:
+    """One legal action a row [B, A], all equally likely; 0 where none is."""
+    count = jnp.cumsum(legal, axis=-1, dtype=jnp.int32)
+    ticket = jnp.floor(jax.random.uniform(key, legal.shape[:1]) * count[:, -1]).astype(jnp.int32)
+    return jnp.argmax(count > ticket[:, None], axis=-1).astype(jnp.int32)

@@ -1,0 +1,126 @@
+"""The walk and the way back as one GPU kernel each; `walk.py` is their plain twin.
+
+XLA runs a loop with an unknown number of rounds by asking the host after each one. Here each tree is walked by
+one small program of its own, start to end, so a simulation costs two launches however deep the trees are.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton as plgpu
+
+from tabia.search.selection import Rule, choose
+from tabia.search.tree import ILLEGAL, LINK, LOGIT, SEAT, TOTAL, VALUE, VISITS, Tree, View
+from tabia.search.walk import Path
+
+
+def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: bool = False) -> Path:
+    """As `walk.walk`."""
+    _, batch, rows, _ = tree.records.shape
+    lanes = jax.ShapeDtypeStruct((batch,), jnp.int32)
+    steps = jax.ShapeDtypeStruct((max_depth, batch), jnp.int32)
+    nodes, actions, seats, depth, leaf, action, link = pl.pallas_call(
+        partial(_walk, rule=rule, num_actions=rows - 1, max_depth=max_depth),
+        grid=(batch,),
+        out_shape=[steps, steps, steps, lanes, lanes, lanes, jax.ShapeDtypeStruct((batch,), jnp.float32)],
+        compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
+        interpret=interpret,
+        name="tabia_walk",
+    )(tree.records, first)
+    return Path(nodes, actions, seats, depth, leaf, action, link)
+
+
+def _walk(
+    records: Any, firsts: Any, nodes: Any, actions: Any, seats: Any, depth: Any, leaf: Any, last: Any, link: Any,
+    *, rule: Rule, num_actions: int, max_depth: int,
+) -> None:  # fmt: skip
+    lane = pl.program_id(0)
+
+    def at(node: Array, action: Array, level: Array) -> Array:
+        """Note the step and return its link."""
+        plgpu.store(nodes.at[level, lane], node)
+        plgpu.store(actions.at[level, lane], action)
+        plgpu.store(seats.at[level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32))
+        return plgpu.load(_cell(records, node, lane, action, LINK))
+
+    def deeper(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        level, _, _, to = carry
+        node = to.astype(jnp.int32)
+        seen = _view(records, node, lane, num_actions)
+        action = choose(rule(seen), seen.legal)
+        return level + 1, node, action, at(node, action, level)
+
+    def walking(carry: tuple[Array, Array, Array, Array]) -> Array:
+        return (carry[3] >= 0) & (carry[0] < max_depth)
+
+    first = plgpu.load(firsts.at[lane])
+    start = (jnp.int32(1), jnp.int32(0), first, at(jnp.int32(0), first, jnp.int32(0)))
+    level, node, action, to = jax.lax.while_loop(walking, deeper, start)
+    plgpu.store(depth.at[lane], level)
+    plgpu.store(leaf.at[lane], node)
+    plgpu.store(last.at[lane], action)
+    plgpu.store(link.at[lane], to)
+
+
+def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
+    rows = jnp.arange(_power_of_two(num_actions))
+    known = rows < num_actions
+
+    def column(index: int, other: float) -> Array:
+        return plgpu.load(_cell(records, node, lane, rows, index), mask=known, other=other)
+
+    return View(
+        logits=column(LOGIT, ILLEGAL),
+        visits=column(VISITS, 0.0),
+        totals=column(TOTAL, 0.0),
+        value=plgpu.load(_cell(records, node, lane, num_actions, VALUE)),
+    )
+
+
+def back_up(
+    tree: Tree, path: Path, values: Array, linked: Array, *, visits: float = 1.0, interpret: bool = False
+) -> Tree:
+    """As `walk.back_up`."""
+    records = pl.pallas_call(
+        partial(_back_up, levels=path.nodes.shape[0], num_actions=tree.num_actions, visits=visits),
+        grid=(values.shape[0],),
+        out_shape=jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
+        input_output_aliases={0: 0},
+        compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
+        interpret=interpret,
+        name="tabia_back_up",
+    )(tree.records, path.nodes, path.actions, path.seats, path.depth, values, linked)
+    return tree._replace(records=records)
+
+
+def _back_up(
+    _: Any, nodes: Any, actions: Any, seats: Any, depth: Any, values: Any, linked: Any, records: Any,
+    *, levels: int, num_actions: int, visits: float,
+) -> None:  # fmt: skip
+    lane = pl.program_id(0)
+    level = jnp.arange(_power_of_two(levels))
+    length = plgpu.load(depth.at[lane])
+    on_path = level < length
+    node = plgpu.load(nodes.at[level, lane], mask=on_path, other=0)
+    # Off the path nothing is stored; the node's own row keeps even the interpreter's rewriting away from the moves.
+    action = plgpu.load(actions.at[level, lane], mask=on_path, other=num_actions)
+    seat = plgpu.load(seats.at[level, lane], mask=on_path, other=0)
+    value = plgpu.load(values.at[lane, seat], mask=on_path, other=0.0)
+    link = jnp.where(level == length - 1, plgpu.load(linked.at[lane]), 0.0)
+    for column, change in ((VISITS, visits), (TOTAL, value), (LINK, link)):
+        cell = _cell(records, node, lane, action, column)
+        plgpu.store(cell, plgpu.load(cell, mask=on_path, other=0.0) + change, mask=on_path)
+
+
+def _cell(records: Any, node: Array, lane: Array, row: Array | int, column: int) -> Any:
+    return records.at[node, lane, jnp.int32(row), jnp.int32(column)]
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << max(count - 1, 0).bit_length()

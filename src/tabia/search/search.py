@@ -1,0 +1,273 @@
+"""Batched tree search: any game, any number of seats, one evaluator call a simulation for the whole batch.
+
+    walk down every tree -> play the leaf's move -> evaluate all leaves at once -> write the new nodes -> back up
+
+The rules are called for one state and mapped over the batch; the tree is written for the batch outright.
+Axis letters: N nodes, B batch, A actions, P seats, K leaves a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.games.game import Game, State
+from tabia.search import checks, device, gumbel
+from tabia.search import tree as trees
+from tabia.search.evaluators import Evaluate, Evaluation
+from tabia.search.gumbel import Gumbel
+from tabia.search.leaves import NEW, Leaves, fingerprint, leaves
+from tabia.search.roots import Noise
+from tabia.search.selection import Puct, Rule, choose
+from tabia.search.tree import NO_CHILD, PENDING, Tree, View
+from tabia.search.walk import Path
+
+
+class Result(NamedTuple):
+    """What a search found out about its roots."""
+
+    action: Array  # int32[B] the move the search itself would play: most visits, or Gumbel's winner
+    policy: Array  # float32[B, A] what it recommends: shares of visits, or Gumbel's improved policy
+    visits: Array  # float32[B, A]
+    means: Array  # float32[B, A] the mover's mean value of each action, 0 where never tried
+    values: Array  # float32[B, P] what each seat may expect: the mean of all simulations and the root's own value
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search; compiled once per batch size.
+
+    Beyond the rule and the evaluator:
+    - `noise`: Dirichlet noise on the roots' priors;
+    - `leaves`: how many leaves each tree evaluates a step, for few games on a big device;
+    - `transpositions`: equal positions share a node, statistics stay on edges;
+    - `cut_loops`: a position met again on the path, or given as past, is scored as it stands;
+    - `outcomes`: how many sampled outcomes each action of a chance game keeps;
+    - `keep`: room for that many nodes of an earlier search (see `reuse`);
+    - `max_depth`: no path is longer;
+    - `virtual_value`: what a walk still under way is worth to every mover, with several leaves a step.
+    """
+
+    game: Game
+    evaluate: Evaluate
+    simulations: int
+    rule: Rule = Puct()
+    noise: Noise | None = None
+    leaves: int = 1
+    transpositions: bool = False
+    cut_loops: bool = False
+    outcomes: int = 32
+    keep: int = 0
+    max_depth: int | None = None
+    virtual_value: float = -1.0
+
+    def __post_init__(self) -> None:
+        checks.settings(self)
+
+    def run(self, parameters: Any, states: State, key: Array, *, past: Array | None = None) -> Result:
+        """Search every position of the batch; refuses what cannot be searched, reports what went wrong.
+
+        `past` are fingerprints [B, H, 2] of earlier positions of each game, for loop cutting.
+        """
+        checks.roots(self, parameters, states)
+        result = _explore(self, parameters, states, key, past)
+        checks.answers(self.game, states, result.tree.faults)
+        return result
+
+    def explore(self, parameters: Any, states: State, key: Array, past: Array | None = None) -> Result:
+        """The same without checks, to be called inside compiled code."""
+        return _explore(self, parameters, states, key, past)
+
+    @property
+    def capacity(self) -> int:
+        return 1 + max(self.keep - 1, 0) + self.simulations
+
+    @property
+    def depth(self) -> int:
+        return min(self.max_depth or self.capacity, self.capacity, self.game.max_moves)
+
+
+@partial(jax.jit, static_argnums=0)
+def _explore(search: Search, parameters: Any, states: State, key: Array, past: Array | None) -> Result:
+    plant_key, root_key, grow_key = jax.random.split(key, 3)
+    tree = plant(search, parameters, states, plant_key)
+    tree, root = prepare_root(search, tree, root_key)
+    tree = grow(search, parameters, tree, root, grow_key, 0, search.simulations, past)
+    return harvest(search, tree, root)
+
+
+def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
+    """Evaluate the roots and make trees of one node each."""
+    game, capacity = search.game, search.capacity
+    evaluation = search.evaluate(parameters, states, key)
+    batch, actions = evaluation.logits.shape
+    shared = search.transpositions or search.cut_loops
+    return Tree(
+        records=trees.room(leaf_record(game, states, evaluation), capacity),
+        states=jax.tree.map(lambda leaf: trees.room(leaf, capacity), states),
+        size=jnp.int32(max(search.keep, 1)),
+        root_values=evaluation.values,
+        sums=jnp.zeros_like(evaluation.values),
+        faults=faulty(evaluation),
+        squares=jnp.zeros((capacity, batch, actions)) if search.rule.squares else None,
+        totals=trees.room(evaluation.values, capacity) if search.transpositions or search.keep else None,
+        prints=trees.room(jax.vmap(partial(fingerprint, game))(states), capacity, 0) if shared else None,
+        links=jnp.full((capacity, batch, actions, search.outcomes), float(NO_CHILD)) if game.chance else None,
+    )
+
+
+class Root(NamedTuple):
+    """What the choice at the root needs beyond its view; nothing but for Gumbel's rule."""
+
+    gumbel: Array | None = None  # [B, A]
+    schedule: Array | None = None  # [simulations, B]
+
+
+def prepare_root(search: Search, tree: Tree, key: Array) -> tuple[Tree, Root]:
+    """Stir the roots' priors and draw what the root's rule needs."""
+    noise_key, gumbel_key = jax.random.split(key)
+    if search.noise is not None:
+        tree = tree._replace(records=tree.records.at[0].set(search.noise.stir(tree.records[0], noise_key)))
+    if not isinstance(search.rule, Gumbel):
+        return tree, Root()
+    legal = trees.root_view(tree).legal
+    sample = gumbel.sample(search.rule, gumbel_key, legal.shape)
+    return tree, Root(sample, gumbel.schedule(search.rule, legal, search.simulations))
+
+
+def grow(
+    search: Search, parameters: Any, tree: Tree, root: Root, key: Array, first: Array | int, count: int, past: Array | None
+) -> Tree:
+    """Run `count` simulations, the first of them being number `first`."""
+    simulate = narrow if search.leaves == 1 else wide
+
+    def step(index: Array, tree: Tree) -> Tree:
+        return simulate(search, parameters, tree, root, key, first + index * search.leaves, past)
+
+    return jax.lax.fori_loop(0, count // search.leaves, step, tree)
+
+
+def narrow(
+    search: Search, parameters: Any, tree: Tree, root: Root, key: Array, number: Array, past: Array | None
+) -> Tree:
+    """One simulation in every tree."""
+    path = select(search, tree, root, number)
+    found = look(search, tree, path, key, past)
+    evaluation = search.evaluate(parameters, found.states, jax.random.fold_in(key, number))
+    values = jnp.where(found.settled[:, None], found.values, evaluation.values)
+    child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
+    tree = write(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
+    return device.back_up(tree, path, values, jnp.where(child == NO_CHILD, 0.0, child - NO_CHILD))
+
+
+def wide(
+    search: Search, parameters: Any, tree: Tree, root: Root, key: Array, number: Array, past: Array | None
+) -> Tree:
+    """`search.leaves` simulations in every tree with one evaluator call.
+
+    The walks follow one another; each leaves virtual visits behind, worth `virtual_value` to every mover, which
+    keep the next walk off its path and are made good when the values are known.
+    """
+    batch, seats = tree.root_values.shape
+    virtual = jnp.full((batch, seats), search.virtual_value)
+
+    def descend(tree: Tree, index: Array) -> tuple[Tree, Path]:
+        path = select(search, tree, root, number + index)
+        pending = jnp.where(path.link == NO_CHILD, float(PENDING - NO_CHILD), 0.0)
+        return device.back_up(tree, path, virtual, pending), path
+
+    def settle(tree: Tree, walked: tuple[Path, Array, Array]) -> tuple[Tree, None]:
+        path, values, child = walked
+        linked = jnp.where(path.link == NO_CHILD, child - PENDING, 0.0)
+        return device.back_up(tree, path, values - virtual, linked, visits=0.0), None
+
+    order = jnp.arange(search.leaves)
+    tree, paths = jax.lax.scan(descend, tree, order)
+    found = jax.vmap(lambda path: look(search, tree, path, key, past))(paths)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
+    evaluation = search.evaluate(parameters, flat, jax.random.fold_in(key, number))
+    evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
+    values = jnp.where(found.settled[:, :, None], found.values, evaluation.values)
+    child = jnp.where(found.child == NEW, (tree.size + order).astype(jnp.float32)[:, None], found.child)
+    tree = write(search.game, tree, (found, evaluation, values))
+    return jax.lax.scan(settle, tree, (paths, values, child))[0]
+
+
+def select(search: Search, tree: Tree, root: Root, number: Array) -> Path:
+    """The path of simulation `number` in every tree."""
+
+    def root_scores(node: View) -> Array:
+        if isinstance(search.rule, Gumbel):
+            return search.rule.root_scores(node, root.gumbel, root.schedule[number])  # type: ignore[arg-type, index]
+        return search.rule(node)
+
+    node = trees.root_view(tree)
+    return device.walk(tree, choose(root_scores(node), node.legal), search.rule, max_depth=search.depth)
+
+
+def look(search: Search, tree: Tree, path: Path, key: Array, past: Array | None) -> Leaves:
+    """Play the last move of every path and see what stands there."""
+    keys = outcome_keys(path, key) if search.game.chance else None
+    return leaves(search.game, tree, path, keys, past=past, share=search.transpositions)
+
+
+def outcome_keys(path: Path, key: Array) -> Array:
+    """A key for each leaf's move, the same whenever the same sampled outcome of the same move is played again."""
+    assert path.outcome is not None
+
+    def one(lane: Array, *places: Array) -> Array:
+        for place in places:
+            lane = jax.random.fold_in(lane, place)
+        return lane
+
+    return jax.vmap(one)(jax.random.split(key, path.leaf.shape[0]), path.leaf, path.action, path.outcome)
+
+
+def write(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tree:
+    """Write the K leaves [K, B, ...] of a step as the next K nodes of every tree."""
+    found, evaluation, values = step
+
+    def put(nodes: Array, new: Array) -> Array:
+        return jax.lax.dynamic_update_slice_in_dim(nodes, new, tree.size, axis=0)
+
+    unsound = faulty(evaluation) & ~found.settled
+    return tree._replace(
+        records=put(tree.records, jax.vmap(partial(leaf_record, game))(found.states, evaluation)),
+        states=jax.tree.map(put, tree.states, found.states),
+        size=tree.size + values.shape[0],
+        sums=tree.sums + values.sum(axis=0),
+        faults=tree.faults | unsound.any(axis=0),
+        totals=None if tree.totals is None else put(tree.totals, values),
+        prints=None if tree.prints is None or found.prints is None else put(tree.prints, found.prints),
+    )
+
+
+def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
+    """The record of freshly evaluated positions [B, A + 1, 4]."""
+    seat = jax.vmap(game.mover)(states)
+    value = jnp.take_along_axis(evaluation.values, seat[:, None], axis=1)[:, 0]
+    return trees.record(trees.log_priors(evaluation.logits, jax.vmap(game.legal)(states)), value, seat)
+
+
+def faulty(evaluation: Evaluation) -> Array:
+    """bool[B]: where the evaluator answered with something not finite."""
+    return ~(jnp.isfinite(evaluation.logits).all(axis=-1) & jnp.isfinite(evaluation.values).all(axis=-1))
+
+
+def harvest(search: Search, tree: Tree, root: Root) -> Result:
+    """Read the result off the roots."""
+    node = trees.root_view(tree)
+    total = node.visits.sum(axis=-1, keepdims=True)
+    sums = tree.root_values + tree.sums if tree.totals is None else tree.totals[0]
+    if isinstance(search.rule, Gumbel):
+        most = node.visits.max(axis=-1)
+        scores, policy = search.rule.root_scores(node, root.gumbel, most), search.rule.improved_policy(node)  # type: ignore[arg-type]
+    else:
+        scores, policy = node.visits, node.visits / jnp.maximum(total, 1.0)
+    return Result(choose(scores, node.legal), policy, node.visits, node.means, sums / (1.0 + total), tree)

@@ -1,0 +1,127 @@
+"""One walk from the root to a leaf in every tree, and the way back: the inner loop of the search in plain XLA.
+
+Axis letters: D depth, B batch, P seats. Rows of a path at or beyond its depth mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.search.selection import Rule, choose
+from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, Tree, View, view
+
+Scores = Callable[[View], Array]
+
+
+class Path(NamedTuple):
+    nodes: Array  # int32[D, B]
+    actions: Array  # int32[D, B]
+    seats: Array  # int32[D, B] who moves at each node
+    depth: Array  # int32[B]: how many moves the path has
+    leaf: Array  # int32[B] the node the last move starts from
+    action: Array  # int32[B] that move
+    link: Array  # float32[B] its link: NO_CHILD, PENDING, or a node where the path had to stop (too deep, a loop)
+    outcome: Array | None = None  # int32[B] which sampled outcome of that move, in games of chance
+
+
+def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
+    """From the root's move `first` [B], follow the rule until a move that leads to no node yet, or `max_depth` moves."""
+    batch = tree.records.shape[1]
+    blank = jnp.zeros((max_depth, batch), jnp.int32)
+    root = jnp.zeros(batch, jnp.int32)
+    start = _note(Path(blank, blank, blank, root, root, root, root.astype(jnp.float32)), root, _follow(tree, root, first))
+
+    def deeper(carry: tuple[Path, Array]) -> tuple[Path, Array]:
+        path, walking = carry
+        node = jnp.where(walking, path.link, 0.0).astype(jnp.int32)
+        longer = _note(path, node, _follow(tree, node, chosen(tree, node, rule)))
+        path = jax.tree.map(lambda new, old: new if new.ndim > 1 else jnp.where(walking, new, old), longer, path)
+        return path, walking & _goes_on(tree, path)
+
+    def walking(carry: tuple[Path, Array]) -> Array:
+        return jnp.any(carry[1]) & (jnp.max(carry[0].depth) < max_depth)
+
+    return jax.lax.while_loop(walking, deeper, (start, _goes_on(tree, start)))[0]
+
+
+def chosen(tree: Tree, node: Array, scores: Scores) -> Array:
+    """The move with the best score at `node` [B] of every tree."""
+    lanes = jnp.arange(node.shape[0])
+    seen = view(tree.records[node, lanes], None if tree.squares is None else tree.squares[node, lanes])
+    return choose(scores(seen), seen.legal)
+
+
+class _Step(NamedTuple):
+    action: Array
+    seat: Array
+    link: Array
+    outcome: Array | None
+
+
+def _follow(tree: Tree, node: Array, action: Array) -> _Step:
+    """Where the action leads."""
+    lanes = jnp.arange(node.shape[0])
+    seat = tree.records[node, lanes, -1, SEAT].astype(jnp.int32)
+    if tree.links is None:
+        return _Step(action, seat, tree.records[node, lanes, action, LINK], None)
+    visits = tree.records[node, lanes, action, VISITS].astype(jnp.int32)
+    outcome = visits % tree.links.shape[-1]  # sampled outcomes take turns
+    return _Step(action, seat, tree.links[node, lanes, action, outcome], outcome)
+
+
+def _note(path: Path, node: Array, step: _Step) -> Path:
+    level = jnp.max(path.depth)  # all who still walk are equally deep
+    return Path(
+        nodes=path.nodes.at[level].set(node),
+        actions=path.actions.at[level].set(step.action),
+        seats=path.seats.at[level].set(step.seat),
+        depth=path.depth + 1,
+        leaf=node,
+        action=step.action,
+        link=step.link,
+        outcome=step.outcome,
+    )
+
+
+def _goes_on(tree: Tree, path: Path) -> Array:
+    """Whether the last move leads to a node; where nodes are shared, to one not yet on the path."""
+    linked = path.link >= 0
+    if tree.prints is None:
+        return linked
+    return linked & ~jnp.any((path.nodes == path.link.astype(jnp.int32)[None]) & on_path(path), axis=0)
+
+
+def on_path(path: Path) -> Array:
+    """bool[D, B]: the rows that mean something."""
+    return jnp.arange(path.nodes.shape[0])[:, None] < path.depth[None, :]
+
+
+def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, visits: float = 1.0) -> Tree:
+    """Along every path add `visits` and each mover's value [B, P]; the last move's link rises by `linked` [B]."""
+    lanes = jnp.arange(values.shape[0])
+    reached = jnp.where(on_path(path), path.nodes, tree.capacity)  # no such node: writing there is dropped
+
+    def level(depth: Array, tree: Tree) -> Tree:
+        nodes, actions = reached[depth], path.actions[depth]
+        value = jnp.take_along_axis(values, path.seats[depth][:, None], axis=1)[:, 0]
+        link = jnp.where((depth == path.depth - 1) & (tree.links is None), linked, 0.0)
+        change = jnp.stack([jnp.full_like(value, visits), value, link], axis=-1)
+        tree = tree._replace(records=tree.records.at[nodes, lanes, actions, VISITS : LINK + 1].add(change, mode="drop"))
+        if tree.squares is not None:
+            tree = tree._replace(squares=tree.squares.at[nodes, lanes, actions].add(value**2, mode="drop"))
+        if tree.totals is not None:
+            tree = tree._replace(totals=tree.totals.at[nodes, lanes].add(values, mode="drop"))
+        return tree
+
+    tree = jax.lax.fori_loop(0, jnp.max(path.depth), level, tree)
+    if tree.links is None:
+        return tree
+    return tree._replace(links=tree.links.at[path.leaf, lanes, path.action, path.outcome].add(linked))
+
+
+assert (VISITS, TOTAL, LINK) == (1, 2, 3), "back_up writes these three columns as one"
