@@ -1,5 +1,12 @@
 """A strict climate: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
 import jax
+import pytest
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
+    )

@@ -1,0 +1,1 @@
+"""The `tabia` command: arguments in, printing out, nothing else."""

@@ -1,5 +1,251 @@
+"""Chinese checkers: S3's game for three on 37 fields and, by parameter, the common game on the star of 121.
+
+                 i1                 Three seats on 37 fields: seat 0 starts on the six fields c3 c4 c5 b1 b2 a1 and
+               h1  h2               runs up to g3 g4 g5 h1 h2 i1; seat 1 starts at the upper left (g1), seat 2 at
+     g1  g2  g3  g4  g5  g6  g7     the upper right (g7); each runs to the corner across, and turns go clockwise.
+       f1  f2  f3  f4  f5  f6
+         e1  e2  e3  e4  e5         The mover always sees the board turned so that it plays upwards, and its actions
+       d1  d2  d3  d4  d5  d6       are those of a seat at the bottom (`tabia.games.ladders` counts them: 320 here).
+     c1  c2  c3  c4  c5  c6  c7     A ladder, however long, is one action. Names such as c3-d3 speak of the board as
+               b1  b2               it is drawn here, whoever moves. `tabia.games.star` has the numbers of the fields.
+                 a1
+
+On 37 fields (S3, sections 2 and 7) a piece steps to a free neighbour, or jumps over one piece of anybody's to the
+free field behind, and on from there. It may not enter the points of the star that are neither its start nor its end
+zone, nor leave the end zone again: both bind every landing of a ladder. A seat passes if and only if it can do nothing
+else. First place, 3 points: all own pieces in the end zone. After that, second place, 1 point: the end zone is full,
+whoever fills it; two seats may share it. There the game ends, or after 40 moves each.
+
+On 121 fields, for 2, 3, 4 or 6 seats of ten pieces, the rules are OpenSpiel's: all fields are open to all, pieces may
+leave the end zone, the first seat to fill it with its own wins P - 1 points and the others lose 1 each; after
+`moves_each` moves each all have 0. The one difference: OpenSpiel plays a ladder jump by jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from tabia.games.game import Game
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.games import drawing
+from tabia.games.errors import GameError
+from tabia.games.game import Game, Key, Symmetry
+from tabia.games.ladders import Moves, find_legal, mirrored, moves
+from tabia.games.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
+
+_SEATS = {37: (3,), 121: tuple(CORNERS)}
+_MOVES_EACH = {37: 40, 121: 200}
+_COLOURS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SEAT_COLOURS
+
+
+class State(NamedTuple):
+    board: Array  # int32[F] the seat on each field, -1 where it is free
+    moves: Array  # int32, passes counted
+    settled: Array  # float32[P] the scores that are decided, 0 for the others
+    legal: Array  # bool[A]
+
+
 @dataclass(frozen=True)
 class ChineseCheckers(Game):
+    """Chinese checkers on a star of 37 or 121 fields."""
+
     name = "chinese-checkers"
+    fields: int = 37
+    players: int = 3
+    moves_each: int | None = None  # 40 on 37 fields, 200 on 121
+
+    def __post_init__(self) -> None:
+        if self.fields not in _SEATS:
+            raise GameError(f"chinese-checkers is played on 37 or 121 fields, not {self.fields}.")
+        if self.players not in _SEATS[self.fields]:
+            allowed = "; ".join(f"{', '.join(map(str, seats))} with fields={size}" for size, seats in _SEATS.items())
+            raise GameError(f"players={self.players} with fields={self.fields}: chinese-checkers seats {allowed}.")
+        if self.moves_each is not None and self.moves_each < 1:
+            raise GameError(f"moves_each={self.moves_each}: every seat needs at least one move.")
+        if self.moves_each == _MOVES_EACH[self.fields]:
+            object.__setattr__(self, "moves_each", None)  # the same game has the same id
+
+    @property
+    def title(self) -> str:
+        return f"Chinese checkers on {self.fields} fields, {self.players} seats."
+
+    @property
+    def num_players(self) -> int:
+        return self.players
+
+    @property
+    def num_actions(self) -> int:
+        return len(self._moves.origins)
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self._star.size, self._star.size, self.players + (3 if self.players == 4 else 2))
+
+    @property
+    def max_moves(self) -> int:
+        return self.players * (self.moves_each or _MOVES_EACH[self.fields])
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        return (0.0, 3.0) if self._has_places else (-1.0, self.players - 1.0)
+
+    def init(self, key: Key) -> State:
+        return self.arrange(jnp.asarray(self._start_board, jnp.int32), jnp.int32(0))
+
+    @partial(jax.jit, static_argnums=0)  # for callers who play single moves and compile nothing themselves
+    def arrange(self, board: Array, moves: Array, settled: Array | None = None) -> State:
+        """The state with these pieces (int32[F], -1 where free) after `moves` moves; seat `moves` mod P is next."""
+        settled = self._settle(board, jnp.zeros(self.players) if settled is None else settled)
+        over = self._is_over(moves, settled)
+        seat = moves % self.players
+        turned = jnp.asarray(self._seating.turned)[seat]
+        seen = jnp.append(board, self.players)[turned]  # the field that does not exist is not free
+        legal = find_legal(self._moves, seen == seat, seen < 0)
+        return State(board, moves, settled, legal & ~over)
+
+    def step(self, state: State, action: Array, key: Key | None = None) -> State:
+        played = state.legal[action]
+        seat = self.mover(state)
+        turned = jnp.asarray(self._seating.turned)[seat]
+        origin = turned[jnp.asarray(self._moves.origins)[action]]
+        target = turned[jnp.asarray(self._moves.targets)[action]]
+        field = jnp.arange(self.fields)
+        board = jnp.where(field == target, seat, jnp.where(field == origin, -1, state.board))
+        after = self.arrange(board, state.moves + 1, state.settled)
+        return State(*(jnp.where(played, new, old) for new, old in zip(after, state, strict=True)))
+
+    def legal(self, state: State) -> Array:
+        return state.legal
+
+    def mover(self, state: State) -> Array:
+        return state.moves % self.players
+
+    def over(self, state: State) -> Array:
+        return self._is_over(state.moves, state.settled)
+
+    def scores(self, state: State) -> Array:
+        return state.settled
+
+    def observe(self, state: State, seat: Array | None = None) -> Array:
+        """The pieces of me, next, ..., then the fields of the board, my end zone and, with four seats, the next one's.
+
+        Four seats sit at uneven distances: only the last plane tells which neighbour is the near one.
+        """
+        seat = self.mover(state) if seat is None else seat
+        owners = (seat + jnp.arange(self.players)) % self.players
+        ends = jnp.asarray(self._seating.ends)[owners[: 2 if self.players == 4 else 1]]
+        planes = [state.board[:, None] == owners[None, :], jnp.ones((self.fields, 1), bool), ends.T]
+        fields = jnp.pad(jnp.concatenate(planes, axis=1), ((0, 1), (0, 0)))  # nothing is where no field is
+        seen = jnp.asarray(self._seating.turned)[seat][self._star.places]
+        return fields[seen].astype(jnp.float32).reshape(self.observation_shape)
+
+    def position(self, state: State) -> Array:
+        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (S3, section 7.1)."""
+        digits = jnp.pad((state.board + 1).astype(jnp.uint32), (0, -self.fields % 10)).reshape(-1, 10)
+        words = (digits << (3 * jnp.arange(10, dtype=jnp.uint32))[None, :]).sum(axis=1, dtype=jnp.uint32)
+        return jnp.append(words, (self.mover(state) * 2 + self.over(state)).astype(jnp.uint32))
+
+    def heuristic(self, state: State) -> Array:
+        """The rows each seat's pieces have gone up: -1 at the start, 1 with all of them in the end zone.
+
+        The moves that raise the mover's own number most are the Greedy agent's (S3, section 4.2).
+        """
+        rows = jnp.where(self._pieces(state.board), jnp.asarray(self._seating.heights), 0).sum(axis=1)
+        low = self._seating.heights[0][self._seating.starts[0]].sum()
+        high = self._seating.heights[0][self._seating.ends[0]].sum()
+        return ((rows - low) * (2.0 / (high - low)) - 1.0).astype(jnp.float32)
+
+    def move_name(self, action: int, state: State | None = None) -> str:
+        if int(action) == self.num_actions - 1:
+            return "pass"
+        turned = self._seating.turned[0 if state is None else int(state.moves) % self.players]
+        origin, target = (turned[field] for field in (self._moves.origins[action], self._moves.targets[action]))
+        off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step into the void, never legal
+        return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
+
+    def draw(self, state: State) -> str:
+        left, caption = self._star.points[:, 0].min(), self._caption(state, drawing.SEAT_MARKS)
+        lines = {name[0]: " " * self._star.size * 4 for name in self._star.names}
+        for name, (x, _), seat in zip(self._star.names, self._star.points, np.asarray(state.board), strict=True):
+            place = round(4 * (x - left))
+            mark = "." if seat < 0 else drawing.SEAT_MARKS[seat]
+            lines[name[0]] = lines[name[0]][:place] + mark + lines[name[0]][place + 1 :]
+        return "\n".join([f"{row}  {line}".rstrip() for row, line in lines.items()] + [caption])
+
+    def read(self, picture: str, *, moves: int = 0) -> State:
+        """The position of a picture such as `draw` makes, after `moves` moves; only the marks in it count."""
+        marks = drawing.SEAT_MARKS[: self.players]
+        seats = [marks.find(mark) for mark in picture if mark in "." + marks][: self.fields]
+        if len(seats) < self.fields:
+            raise GameError(f"A picture of {self.id} has {self.fields} fields, not {len(seats)}:\n{picture}")
+        return self.arrange(jnp.array(seats, jnp.int32), jnp.int32(moves))
+
+    def svg(self, state: State) -> str:
+        caption = self._caption(state, _COLOURS)
+        board, zones = np.asarray(state.board), self._start_board
+        return drawing.points_svg(self._star.points, board, names=self._star.names, zones=zones, caption=caption)
+
+    @cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """With two seats left and right can be exchanged; with more, that would turn the order of play round."""
+        if self.players != 2:
+            return (self.identity,)
+        board = self._star
+        cells = np.arange(board.size**2)
+        cells[board.cells] = board.cells[board.mirrored[:-1]]
+        return (self.identity, Symmetry(cells, mirrored(board, self._moves)))
+
+    def _settle(self, board: Array, settled: Array) -> Array:
+        """The scores after a move, given those before it."""
+        ends = jnp.asarray(self._seating.ends)
+        home = (self._pieces(board) | ~ends).all(axis=1)
+        if not self._has_places:
+            return jnp.where(home.any(), jnp.where(home, self.players - 1.0, -1.0), settled)
+        settled = jnp.where(home & ~settled.any(), 3.0, settled)
+        full = ((board >= 0)[None, :] | ~ends).all(axis=1)
+        return jnp.where(full & (settled == 0) & settled.any(), 1.0, settled)
+
+    def _is_over(self, moves: Array, settled: Array) -> Array:
+        # Second place is the second score to be settled; on 121 fields the winner's move settles all of them.
+        return (jnp.count_nonzero(settled) >= 2) | (moves >= self.max_moves)
+
+    def _pieces(self, board: Array) -> Array:
+        """bool[P, F]: where each seat's pieces are."""
+        return board[None, :] == jnp.arange(self.players)[:, None]
+
+    def _caption(self, state: State, marks: Sequence[str]) -> str:
+        if bool(self.over(state)):
+            return "over, scores " + " ".join(f"{score:g}" for score in np.asarray(state.settled))
+        seat = int(self.mover(state))
+        return f"seat {seat + 1} ({marks[seat]}) to move"
+
+    @property
+    def _start_board(self) -> np.ndarray:
+        starts = self._seating.starts
+        return np.where(starts.any(axis=0), starts.argmax(axis=0), -1)
+
+    @property
+    def _has_places(self) -> bool:
+        """Whether S3's rules hold."""
+        return self.fields == 37
+
+    @property
+    def _star(self) -> Star:
+        return star(2 if self.fields == 37 else 4)
+
+    @property
+    def _seating(self) -> Seating:
+        return seating(2 if self.fields == 37 else 4, self.players, 6 if self.fields == 37 else 10)
+
+    @cached_property
+    def _moves(self) -> Moves:
+        board, end = self._star, self._seating.ends[0]
+        if self._has_places:
+            return moves(board, board.middle | self._seating.starts[0] | end, end)
+        return moves(board, np.ones_like(end), np.zeros_like(end))

@@ -35,6 +35,14 @@ class IllegalMove(GameError):
         super().__init__(message)
 
 
+def refusal_in(error: Exception) -> TabiaError | None:
+    """The refusal behind an error: itself, or one that Python raised for compiled code and JAX wrapped in its own."""
+    if isinstance(error, TabiaError):
+        return error
+    before, raised, sentence = str(error).partition(f"{GameError.__name__}: ")
+    return GameError(sentence.strip()) if raised and "callback" in before else None
+
+
 def nearest(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
     """The known words a misspelt one most likely meant.
 

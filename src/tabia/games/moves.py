@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +33,7 @@ def names(game: Game, played: Sequence[int], *, seed: int = 0) -> str:
     state = game.init(next(keys))
     for action in played:
         written.append(game.move_name(action, state))
-        state = game.step(state, jnp.int32(action), next(keys))
+        state = _step(game)(state, jnp.int32(action), next(keys))
     return " ".join(written)
 
 
@@ -43,10 +44,11 @@ def walk(game: Game, text: str, *, seed: int = 0) -> Iterator[tuple[State, int |
     yield state, None
     played = 0
     for word in text.replace(",", " ").split():
-        while word:
+        rest = word
+        while rest:
             played += 1
-            action, word = _next_move(game, word, state, played)
-            state = game.step(state, jnp.int32(action), next(keys))
+            action, rest = _next_move(game, rest, state, played)
+            state = _step(game)(state, jnp.int32(action), next(keys))
             yield state, action
 
 
@@ -61,6 +63,12 @@ def _next_move(game: Game, word: str, state: State, number: int) -> tuple[int, s
         return game.parse_move(word, state), ""
     except IllegalMove as error:
         raise GameError(f"Move {number}: {error}") from None
+
+
+@functools.lru_cache(maxsize=64)
+def _step(game: Game) -> Callable[..., State]:
+    """Compiled, because rules with loops are slow one operation at a time."""
+    return jax.jit(game.step)
 
 
 def _keys(seed: int) -> Iterator[jax.Array]:

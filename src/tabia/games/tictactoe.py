@@ -73,7 +73,8 @@ class TicTacToe(Game):
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
         seat = self.mover(state) if seat is None else seat
-        own, other = state.stones[seat], state.stones[1 - seat]
+        first, second = state.stones[0], state.stones[1]
+        own, other = jnp.where(seat == 0, first, second), jnp.where(seat == 0, second, first)
         planes = jnp.stack([own, other])[None, :] >> _FIELDS[:, None] & 1
         return planes.astype(jnp.float32).reshape(3, 3, 2)
 

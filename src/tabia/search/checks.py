@@ -35,7 +35,12 @@ def settings(search: Search) -> None:
 
 def roots(search: Search, parameters: Any, states: State) -> None:
     """Refuse positions that are not this game's or already over, and evaluators of the wrong shape."""
-    game = search.game
+    positions(search.game, states)
+    evaluator(search, parameters, states)
+
+
+def positions(game: Game, states: State) -> None:
+    """Refuse positions that are not this game's or already over."""
     expected = jax.eval_shape(game.init, jax.random.key(0))
     if jax.tree.structure(states) != jax.tree.structure(expected):
         raise SearchError(f"These are not positions of {game.id}: another kind of state came.")
@@ -48,7 +53,6 @@ def roots(search: Search, parameters: Any, states: State) -> None:
     over = np.flatnonzero(np.asarray(jax.vmap(game.over)(states)))
     if over.size:
         raise SearchError(f"Position {over[0]} of the batch is already over; there is nothing to search.")
-    evaluator(search, parameters, states)
 
 
 def evaluator(search: Search, parameters: Any, states: State) -> None:

@@ -1,0 +1,60 @@
+# From bare Python 3.11 and make: `make setup`, then anything else here.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-long check bench train play constraints clean
+
+help: ## List these targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv and install Tabia with everything pinned in constraints.txt.
+
+# The build tools come first and the build is not isolated, so that they are pinned too.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tabia needs Python 3.11 or later: make setup PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || { echo "Making $(VENV) with $(PYTHON) ..."; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing $$(grep -c == constraints.txt) pinned packages (the first time takes a few minutes) ..."
+	@$(BIN)/$(PIP) install --quiet -c constraints.txt hatchling editables
+	@$(BIN)/$(PIP) install --quiet -c constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+	@echo "Ready. Try: $(BIN)/tabia show connect4 --moves 4453"
+
+test: setup ## Run all tests but the long ones.
+	$(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
+
+test-long: setup ## Run only the long tests.
+	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile
+
+check: setup ## Lint, formatting, types and import direction.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## Steps per second of every game, beside pgx.
+	$(BIN)/tabia bench games
+
+train: ## Train a player (not there yet).
+	@echo "Training does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia games'." >&2; exit 1
+
+play: ## Play against Tabia (not there yet).
+	@echo "Playing does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia show connect4'." >&2; exit 1
+
+constraints: ## Renew constraints.txt with the newest versions allowed.
+	rm -rf $(VENV)-fresh
+	$(PYTHON) -m venv $(VENV)-fresh
+	$(VENV)-fresh/bin/$(PIP) install --quiet --editable '.[dev]'
+	{ grep '^#' constraints.txt; $(VENV)-fresh/bin/$(PIP) freeze --exclude-editable | grep '=='; } > constraints.new
+	mv constraints.new constraints.txt
+	rm -rf $(VENV)-fresh
+
+clean: ## Remove .venv and all caches.
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,68 @@
+"""Twenty-one: add 1, 2 or 3 in turn; whoever says 21 loses. A game as array rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.games import Game
+
+
+class State(NamedTuple):
+    total: Array  # int32, what has been said last
+    mover: Array  # int32, the seat to move
+
+
+@dataclass(frozen=True)
+class Race(Game):
+    """Twenty-one: add 1, 2 or 3 in turn; whoever says 21 loses."""
+
+    goal: int = 21
+
+    name = "race"
+    num_players = 2
+    num_actions = 3
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (1, self.goal + 1, 1)
+
+    @property
+    def max_moves(self) -> int:
+        return self.goal
+
+    def init(self, key: Array) -> State:
+        return State(total=jnp.int32(0), mover=jnp.int32(0))
+
+    def step(self, state: State, action: Array, key: Array | None = None) -> State:
+        played = self.legal(state)[action]
+        total = state.total + jnp.where(played, action + 1, 0)
+        mover = jnp.where(played, 1 - state.mover, state.mover)
+        return State(total, mover)
+
+    def legal(self, state: State) -> Array:
+        return state.total + jnp.arange(1, 4) <= self.goal
+
+    def mover(self, state: State) -> Array:
+        return state.mover
+
+    def over(self, state: State) -> Array:
+        return state.total == self.goal
+
+    def scores(self, state: State) -> Array:
+        # The other seat has just said 21, so the one to move has won.
+        won = jnp.where(jnp.arange(2) == state.mover, 1.0, -1.0)
+        return jnp.where(self.over(state), won, 0.0)
+
+    def observe(self, state: State, seat: Array | None = None) -> Array:
+        # Both seats see the same: one field for each number, the last one said is set.
+        return (jnp.arange(self.goal + 1) == state.total).astype(jnp.float32).reshape(self.observation_shape)
+
+    def move_name(self, action: int, state: State | None = None) -> str:
+        return f"+{action + 1}"
+
+    def draw(self, state: State) -> str:
+        return f"{int(state.total)} of {self.goal}"

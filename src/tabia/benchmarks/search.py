@@ -1,0 +1,195 @@
+"""Simulations per second of our search beside mctx's, with the same game and the same evaluator, on one device.
+
+Both sides search the same Connect 4 positions with our rules and the same evaluator: none (all moves alike, values
+0) or a residual network of 64 filters x 5 blocks. Beside them stands the rate of that network alone, called in a
+compiled loop at the same batch: the limit for any search.
+
+Axis letters: B positions side by side, A actions.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.games import make
+from tabia.games.game import Game, State
+from tabia.networks import Network, tower
+from tabia.search import Gumbel, Puct, Search
+from tabia.search.evaluators import Evaluate, Uniform, random_actions
+from tabia.search.evaluators import Network as Evaluator
+
+SIMULATIONS = (32, 128, 400, 800)
+_SHOWN_GPU, _SHOWN_CPU = (1024, 4096, 16384), (1, 64, 1024)
+
+
+@dataclass(frozen=True)
+class Case:
+    rule: str  # gumbel or puct
+    network: bool
+    batch: int
+    simulations: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case's result, in simulations per second over the whole batch."""
+
+    rule: str
+    network: str
+    batch: int
+    simulations: int
+    ours: float
+    mctx: float | None
+    ratio: float | None
+    network_alone: float | None
+    share: float | None  # ours as a share of the network alone
+    device: str
+
+    def fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def cases(*, quick: bool = False) -> list[Case]:
+    """What is measured on this device."""
+    if quick:
+        return [Case("puct", False, 64, 32), Case("gumbel", False, 64, 32), Case("puct", True, 64, 32)]
+    batches = _SHOWN_CPU if jax.default_backend() == "cpu" else _SHOWN_GPU
+    return [
+        Case(rule, network, batch, simulations)
+        for network in (False, True)
+        for rule in ("puct", "gumbel")
+        for simulations in SIMULATIONS
+        for batch in batches
+    ]
+
+
+def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[Row]:
+    """Measure each case, yielding its row as soon as it is known."""
+    game = make("connect4")
+    network = Network(tower(filters=64, blocks=5), game.observation_shape, game.num_actions, game.num_players)
+    dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
+    parameters = network.fold(network.init(jax.random.key(0)), dtype)
+    alone: dict[int, float] = {}
+    for case in chosen:
+        if case.network and case.batch not in alone:
+            alone[case.batch] = _network_rate(game, network, parameters, case.batch)
+        evaluate: Evaluate = Evaluator(game, network.forward) if case.network else Uniform(game)
+        yield _measure(game, evaluate, parameters, case, alone.get(case.batch) if case.network else None, repeats)
+
+
+def _measure(
+    game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int
+) -> Row:
+    states = positions(game, case.batch)
+    sides = [_ours(game, evaluate, case), *_mctx(game, evaluate, case)]
+    work = case.batch * case.simulations
+    rates = [work / seconds for seconds in _seconds([partial(side, parameters, states) for side in sides], repeats)]
+    theirs = rates[1] if len(rates) > 1 else None
+    return Row(
+        rule=case.rule,
+        network="64x5" if case.network else "none",
+        batch=case.batch,
+        simulations=case.simulations,
+        ours=rates[0],
+        mctx=theirs,
+        ratio=rates[0] / theirs if theirs else None,
+        network_alone=alone,
+        share=rates[0] / alone if alone else None,
+        device=jax.devices()[0].device_kind,
+    )
+
+
+def _seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
+    """The median time of each call, the calls taking turns; compilation is left out."""
+    for call in calls:
+        jax.block_until_ready(call())  # type: ignore[no-untyped-call]
+    seen: list[list[float]] = [[] for _ in calls]
+    for _ in range(repeats):
+        for times, call in zip(seen, calls, strict=True):
+            begin = time.perf_counter()
+            jax.block_until_ready(call())  # type: ignore[no-untyped-call]
+            times.append(time.perf_counter() - begin)
+    return [statistics.median(times) for times in seen]
+
+
+def positions(game: Game, batch: int, *, plies: int = 6, seed: int = 0) -> State:
+    """Different positions after a few random moves, none of them over."""
+
+    def play(key: Array, state: State) -> State:
+        action = random_actions(key, game.legal(state)[None])[0]
+        new = game.step(state, action)
+        return jax.tree.map(lambda a, b: jnp.where(game.over(new), a, b), state, new)
+
+    def one(key: Array) -> State:
+        keys = jax.random.split(key, plies + 1)
+        return jax.lax.fori_loop(1, plies + 1, lambda ply, state: play(keys[ply], state), game.init(keys[0]))
+
+    return jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), batch))
+
+
+def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> float:
+    """Positions per second of the network alone in a compiled loop."""
+    rounds = 100 if jax.default_backend() != "cpu" else max(1, 512 // batch)
+
+    @jax.jit
+    def loop(parameters: Any, observations: Array) -> Array:
+        def call(_: Array, seen: Array) -> Array:
+            logits, values = network.forward(parameters, seen)
+            return seen + 1e-6 * (logits[:, :1] + values[:, :1])[:, :, None, None]  # so that no call can be skipped
+
+        return jax.lax.fori_loop(0, rounds, call, observations)
+
+    observations = jax.vmap(game.observe)(positions(game, batch))
+    return batch * rounds / _seconds([partial(loop, parameters, observations)], 3)[0]
+
+
+def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], Array]:
+    rule = Gumbel() if case.rule == "gumbel" else Puct()
+    search = Search(game, evaluate, case.simulations, rule)
+    return jax.jit(lambda parameters, states: search.explore(parameters, states, jax.random.key(1)).visits)
+
+
+def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, State], Array]]:
+    """mctx's side, as it comes, or nothing where mctx is not installed."""
+    try:
+        import mctx
+    except ImportError:
+        return []
+
+    def step(parameters: Any, key: Array, actions: Array, states: State) -> tuple[Any, State]:
+        movers = jax.vmap(game.mover)(states)
+        states = jax.vmap(game.step)(states, actions)
+        over, scores = jax.vmap(game.over)(states), jax.vmap(game.scores)(states)
+        logits, value = look(parameters, states, key)
+        return mctx.RecurrentFnOutput(
+            reward=jnp.take_along_axis(scores, movers[:, None], axis=1)[:, 0],
+            discount=jnp.where(over, 0.0, -1.0),
+            prior_logits=logits,
+            value=jnp.where(over, 0.0, value),
+        ), states
+
+    def look(parameters: Any, states: State, key: Array) -> tuple[Array, Array]:
+        logits, values = evaluate(parameters, states, key)
+        legal, movers = jax.vmap(game.legal)(states), jax.vmap(game.mover)(states)
+        masked = jnp.where(legal, logits, jnp.finfo(logits.dtype).min)
+        return masked, jnp.take_along_axis(values, movers[:, None], axis=1)[:, 0]
+
+    def search(parameters: Any, states: State) -> Array:
+        key = jax.random.key(1)
+        logits, value = look(parameters, states, key)
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        policy = mctx.gumbel_muzero_policy if case.rule == "gumbel" else partial(mctx.muzero_policy, dirichlet_fraction=0.0)
+        illegal = ~jax.vmap(game.legal)(states)
+        output = policy(parameters, key, root, step, case.simulations, invalid_actions=illegal)
+        return output.search_tree.summary().visit_counts
+
+    return [jax.jit(search)]

@@ -1,0 +1,66 @@
+"""`tabia bench`: how fast Tabia is on this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabia.cli import printing
+
+if TYPE_CHECKING:
+    from tabia.benchmarks.games import Row
+
+app = typer.Typer(no_args_is_help=True, help="Measure how fast Tabia is on this machine.")
+
+
+@app.callback()
+def bench() -> None:
+    """Measure how fast Tabia is on this machine."""
+
+
+@app.command("games")
+def games(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to measure; all, if none is named.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A rough figure in a few seconds.")] = False,
+    batch: Annotated[int, typer.Option(min=1, help="Games played side by side.")] = 1024,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """Steps per second of random play, beside pgx's own rules of the same game.
+
+    Both sides play the same way in the same run; the figures are medians of stretches taken in turns.
+
+    Examples:
+      [bold]tabia bench games[/]
+      [bold]tabia bench games connect4 --batch 8192 --out connect4.json[/]
+    """
+    from tabia.benchmarks import games as measured
+    from tabia.benchmarks import report
+
+    effort = measured.QUICK if quick else measured.THOROUGH
+    rows = []
+    for row in measured.run(ids, batch=batch, effort=effort):
+        rows.append(row)
+        if sys.stderr.isatty():
+            typer.echo(f"{row.game} measured", err=True)
+    if out is not None:
+        printing.save(out, report.text(rows, effort, command=" ".join(["tabia", *sys.argv[1:]])))
+    if as_json:
+        printing.print_json([row.fields() for row in rows])
+    else:
+        _print(rows)
+
+
+def _print(rows: list[Row]) -> None:
+    heading = ("Tabia, steps/s", "pgx, steps/s", "ratio", "batch")
+    table = printing.table("game", *heading, "device", right=heading)
+    for row in rows:
+        theirs = "-" if row.pgx is None else f"{row.pgx:,.0f}"
+        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}x"
+        table.add_row(row.game, f"{row.ours:,.0f}", theirs, ratio, str(row.batch), row.device)
+    printing.console().print(table)

@@ -1,0 +1,169 @@
+"""`tabia games`, `tabia show`, `tabia check`: what there is, how a position looks, whether rules keep the laws."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+
+from tabia.cli import printing
+
+if TYPE_CHECKING:
+    from tabia.games import Game, State
+    from tabia.games.laws import Verdict
+
+GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game's id, or file.py:Class for one of your own.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Moves = Annotated[str, typer.Option(help="Moves to play first; spaces are optional where names are clear.")]
+Picture = Annotated[Path | None, typer.Option(help="Write an SVG picture; - means standard output.")]
+Trials = Annotated[int, typer.Option("--games", min=1, help="Random games to play (fewer of long ones).")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same output.")]
+
+_HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
+_ROOM_FOR_TITLES = 120  # columns
+
+
+def games(as_json: Json = False) -> None:
+    """List the games: those written here, and the doors to others.
+
+    Every game also takes [bold]history=T[/], which shows its last T positions, as in connect4:history=4.
+
+    Examples:
+      [bold]tabia games[/]
+      [bold]tabia games --json[/]
+    """
+    from tabia.games import ids, make
+
+    known = [make(name) for name in ids()]
+    if as_json:
+        printing.print_json({"games": [describe(game) for game in known], "doors": _doors()})
+        return
+    console = printing.console()
+    headings = _HEADINGS if console.width >= _ROOM_FOR_TITLES else _HEADINGS[:-1]
+    table = printing.table(*headings, right=("seats", "actions", "longest", "version"))
+    for game in known:
+        table.add_row(*_cells(game)[: len(headings)])
+    console.print(table)
+    console.print("\nOther doors")
+    console.print(printing.pairs(_doors_in_words()))
+
+
+def show(game_id: GameId, moves: Moves = "", svg: Picture = None, seed: Seed = 0) -> None:
+    """Draw a position: the start of a game, or what it is after some moves.
+
+    Examples:
+      [bold]tabia show connect4 --moves 4453[/]
+      [bold]tabia show othello --moves "d3 c5 f6" --svg othello.svg[/]
+    """
+    from tabia.games import make
+    from tabia.games.moves import replay
+
+    game = make(game_id)
+    state = replay(game, moves, seed=seed)[-1]
+    if svg == Path("-"):
+        typer.echo(game.svg(state), nl=False)
+        return
+    typer.echo(f"{game.draw(state)}\n\n{status(game, state)}")
+    if svg is not None:
+        printing.save(svg, game.svg(state))
+        typer.echo(f"Drawn in {svg}.")
+
+
+def check(game_id: GameId, as_json: Json = False, trials: Trials = 64, seed: Seed = 0) -> None:
+    """Try every law of the protocol on a game; exit with 1 if one is broken.
+
+    Examples:
+      [bold]tabia check connect4[/]
+      [bold]tabia check nim.py:Nim --json[/]
+    """
+    from tabia.games import laws, make
+
+    game = make(game_id)
+    verdicts = laws.check(game, seed=seed, games=trials)
+    if as_json:
+        holds = all(verdict.holds for verdict in verdicts)
+        printing.print_json({"game": game.id, "holds": holds, "laws": [asdict(verdict) for verdict in verdicts]})
+    else:
+        _print_verdicts(game.id, verdicts)
+    raise typer.Exit(0 if all(verdict.holds for verdict in verdicts) else 1)
+
+
+def status(game: Game, state: State) -> str:
+    """Who is to move and what is legal, or how the game ended; scores that are settled early are told too.
+
+    People count seats from 1, as in the drawings; programs count them from 0.
+    """
+    import numpy as np
+
+    scores = np.asarray(game.scores(state))
+    results = ", ".join(f"seat {seat} {printing.number(float(score))}" for seat, score in enumerate(scores, start=1))
+    if bool(game.over(state)):
+        return f"The game is over. Scores: {results}."
+    names = [game.move_name(int(action), state) for action in np.flatnonzero(np.asarray(game.legal(state)))]
+    lines = [f"Seat {int(game.mover(state)) + 1} to move.", f"Legal moves: {' '.join(names)}"]
+    return "\n".join([*lines, f"Scores so far: {results}."] if scores.any() else lines)
+
+
+def _print_verdicts(game_id: str, verdicts: list[Verdict]) -> None:
+    console = printing.console()
+    for verdict in verdicts:
+        console.print(f"{printing.verdict_mark(verdict.holds)} {escape(verdict.law)}")
+        if verdict.detail:
+            console.print(Padding(escape(verdict.detail), (0, 0, 0, 4), expand=False))
+    broken = sum(not verdict.holds for verdict in verdicts)
+    if broken:
+        console.print(f"[bold red]{escape(game_id)} breaks {broken} of {len(verdicts)} laws.[/]")
+    else:
+        console.print(f"[bold green]{escape(game_id)} keeps all {len(verdicts)} laws.[/]")
+
+
+def _doors() -> dict[str, list[str]]:
+    """The games of other libraries that have a fixed list, by the prefix of their ids."""
+    from tabia.games.adapters import pgx
+
+    return {"pgx": sorted(pgx.BOARDS)}
+
+
+def _doors_in_words() -> dict[str, str]:
+    return {
+        "pgx:NAME": ", ".join(_doors()["pgx"]),
+        "spiel:NAME": "games of OpenSpiel by its own names, such as spiel:hex or spiel:amazons",
+        "file.py:Class": "a game of your own, in plain Python or as array rules: docs/own-game.md",
+        "GAME:history=T": "any of these, showing its last T positions",
+    }
+
+
+def describe(game: Game) -> dict[str, Any]:
+    """Everything a game declares, ready for JSON."""
+    return {
+        "id": game.id,
+        "name": game.name,
+        "title": game.title,
+        "version": game.version,
+        "num_players": game.num_players,
+        "num_actions": game.num_actions,
+        "observation_shape": list(game.observation_shape),
+        "max_moves": game.max_moves,
+        "score_range": list(game.score_range),
+        "chance": game.chance,
+        "heuristic": game.has_heuristic,
+        "symmetries": len(game.symmetries),
+    }
+
+
+def _cells(game: Game) -> list[str]:
+    low, high = game.score_range
+    return [
+        game.id,
+        str(game.num_players),
+        str(game.num_actions),
+        " x ".join(map(str, game.observation_shape)),
+        str(game.max_moves),
+        f"{printing.number(low)} to {printing.number(high)}",
+        str(game.version),
+        escape(game.title),
+    ]

@@ -1,0 +1,31 @@
+"""What people see when Tabia refuses something: the sentence of the error on stderr, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+REFUSED = 2
+"""The exit code of anything Tabia refuses, the same as for a misspelt option."""
+
+
+class Polite(TyperGroup):
+    """A group of commands none of which needs to catch a TabiaError: every refusal ends here.
+
+    Any other exception is a fault of ours and keeps its traceback.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # Looked up, not imported: importing it brings JAX, and who has not loaded it cannot have raised it.
+            errors = sys.modules.get("tabia.games.errors")
+            refusal = errors and errors.refusal_in(error)
+            if refusal is None:
+                raise
+            typer.echo(f"tabia: {refusal}", err=True)
+            raise typer.Exit(REFUSED) from None

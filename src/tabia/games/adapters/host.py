@@ -1,0 +1,157 @@
+"""Any plain Python class as a game: its objects live on the host, a state here is the list of moves played.
+
+A class needs three numbers and five methods (`plain.REQUIRED`), and no JAX. Each `step` makes one call to the host for
+a whole batch, with the batch's move lists; the host finds the object before the move, copies it, plays the move
+and reads off what the class says. Objects it has made are kept for the next call; a forgotten one is
+played again from its moves. Chance has no place here: the same moves must lead to the same position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.games import drawing
+from tabia.games.adapters.objects import Objects
+from tabia.games.adapters.plain import Facts, Moves, Plain
+from tabia.games.game import Game, Key
+
+
+class State(NamedTuple):
+    played: Array  # int32[max_moves], -1 where no move has been played
+    length: Array  # int32, moves played
+    facts: Facts  # what the class says of the position
+
+
+@dataclass(frozen=True)
+class HostGame(Game):
+    """A game written as a plain Python class."""
+
+    rules: type
+    path: str = ""  # the file it came from, as the user typed it
+    plain: Plain = field(init=False, repr=False, compare=False)
+    objects: Objects = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", Plain(self.rules, self.path))
+        object.__setattr__(self, "objects", Objects(self.plain))
+        self.objects.try_out()
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.rules.__name__}" if self.path else getattr(self.rules, "name", self.rules.__name__)
+
+    @property
+    def id(self) -> str:
+        return self.name
+
+    @property
+    def title(self) -> str:
+        written = (self.rules.__doc__ or "").strip()
+        return written.splitlines()[0] if written else self.rules.__name__
+
+    @property
+    def version(self) -> int:
+        return int(getattr(self.rules, "version", 1))
+
+    @property
+    def num_players(self) -> int:
+        return self.plain.num_players
+
+    @property
+    def num_actions(self) -> int:
+        return self.plain.num_actions
+
+    @property
+    def max_moves(self) -> int:
+        return self.plain.max_moves
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return self.plain.shape
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        low, high = getattr(self.rules, "score_range", (-1.0, 1.0))
+        return (float(low), float(high))
+
+    @property
+    def has_heuristic(self) -> bool:
+        return hasattr(self.rules, "heuristic")
+
+    def init(self, key: Key) -> State:
+        played = jnp.full(self.max_moves, -1, jnp.int32)
+        return State(played, jnp.int32(0), jax.tree.map(jnp.asarray, self._start))
+
+    def step(self, state: State, action: Array, key: Key | None = None) -> State:
+        action = jnp.asarray(action, jnp.int32)
+        moved = jnp.any((jnp.arange(self.num_actions) == action) & state.facts.legal)
+        # An illegal action asks the host for the same position again, so the user's class never sees it.
+        here = (jnp.arange(self.max_moves) == state.length) & moved
+        played, length = jnp.where(here, action, state.played), state.length + moved
+        return State(played, length, self._ask(self.objects.facts, self._start, played, length))
+
+    def legal(self, state: State) -> Array:
+        return state.facts.legal
+
+    def mover(self, state: State) -> Array:
+        return state.facts.mover
+
+    def over(self, state: State) -> Array:
+        return state.facts.over
+
+    def scores(self, state: State) -> Array:
+        return state.facts.scores
+
+    def observe(self, state: State, seat: Array | None = None) -> Array:
+        return state.facts.views[state.facts.mover if seat is None else seat]
+
+    def heuristic(self, state: State) -> Array:
+        if not self.has_heuristic:
+            return super().heuristic(state)
+        return self._ask(self.objects.heuristics, np.zeros(self.num_players, np.float32), state.played, state.length)
+
+    def position(self, state: State) -> Array:
+        """The moves themselves: the class need not say which of its objects are equal."""
+        return state.played.astype(jnp.uint32)
+
+    def move_name(self, action: int, state: State | None = None) -> str:
+        """The class's own `move_name`, asked in a position; without one a move is its number."""
+        if state is None or not hasattr(self.rules, "move_name"):
+            return str(int(action))
+        return str(self.objects.call(self._moves(state), "move_name", int(action)))
+
+    def draw(self, state: State) -> str:
+        moves = self._moves(state)
+        if hasattr(self.rules, "draw"):
+            return str(self.objects.call(moves, "draw"))
+        listed = " ".join(str(move) for move in moves) or "none"
+        return f"moves played: {listed}\n{self._caption(state)}"
+
+    def svg(self, state: State) -> str:
+        return drawing.text_svg(self.draw(state))
+
+    def _caption(self, state: State) -> str:
+        if bool(state.facts.over):
+            return "over, scores " + " ".join(f"{score:g}" for score in np.asarray(state.facts.scores))
+        return f"seat {int(state.facts.mover) + 1} to move"
+
+    def _ask(self, question: Any, answer: Any, played: Array, length: Array) -> Any:
+        """The host's answer for one position, or in one call for a batch of them."""
+        if not isinstance(played, jax.core.Tracer):  # errors of the user's class then reach the caller as they are
+            return jax.tree.map(jnp.asarray, question(np.asarray(played), np.asarray(length)))
+        shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), answer)  # type: ignore[no-untyped-call]
+        return jax.pure_callback(question, shapes, played, length, vmap_method="broadcast_all")
+
+    def _moves(self, state: State) -> Moves:
+        return tuple(int(move) for move in np.asarray(state.played)[: int(state.length)])
+
+    @cached_property
+    def _start(self) -> Facts:
+        return self.objects.facts(np.full(self.max_moves, -1, np.int32), np.int32(0))

@@ -1,0 +1,217 @@
+"""The games of the pgx library behind our protocol: `pgx:chess`, `pgx:go_9x9`, `pgx:hex`.
+
+pgx draws by lot which player begins; here seat 0 always does, so that seats and pgx's players are the same
+thing and a game without dice starts from one state, whatever the key. pgx punishes an illegal action and forgets
+the result when stepped past the end; here both leave the state as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.games.adapters import pgx_pieces as pieces
+from tabia.games.adapters import pgx_stones as stones
+from tabia.games.errors import GameError, did_you_mean
+from tabia.games.game import Game, Key, Symmetry
+
+State = Any  # pgx's own state
+
+BOARDS: dict[str, stones.Board] = {
+    "animal_shogi": pieces.AnimalShogi(),
+    "backgammon": pieces.Backgammon(),
+    "chess": pieces.Chess(),
+    "connect_four": stones.ConnectFour(),
+    "gardner_chess": pieces.GardnerChess(),
+    "go_9x9": stones.Go(9),
+    "go_19x19": stones.Go(19),
+    "hex": stones.Hex(),
+    "othello": stones.Othello(),
+    "shogi": pieces.Shogi(),
+    "tic_tac_toe": stones.TicTacToe(),
+}
+"""What we add to each game pgx has: names of moves, drawing, symmetries, the bound on its length."""
+
+_REFUSED = {
+    "hides cards from the players": ("kuhn_poker", "leduc_holdem", "bridge_bidding", "sparrow_mahjong", "mahjong"),
+    "has a single player": (
+        "2048", "minatar-asterix", "minatar-breakout", "minatar-freeway", "minatar-seaquest", "minatar-space_invaders",
+    ),
+}  # fmt: skip
+
+
+def make(name: str) -> Game:
+    """The game pgx knows by this name; GameError if it has none, or one that Tabia cannot play.
+
+    >>> make("connect_four").num_actions
+    7
+    """
+    for reason, names in _REFUSED.items():
+        if name in names:
+            raise GameError(f"pgx:{name} {reason}; Tabia plays games of full information for two seats or more.")
+    if name not in BOARDS:
+        raise GameError(f"pgx has no game {name!r}. {did_you_mean(name, BOARDS)}")
+    _rules(name)  # a missing library is said here, not at the first move
+    return PgxGame(name)
+
+
+class _Rules(NamedTuple):
+    """pgx's functions for one state, compiled: step by step its Python would take seconds a move."""
+
+    library: Any
+    init: Callable[[Key], State]
+    step: Callable[[State, Array, Key | None], State]
+    observe: Callable[[State, Array], Array]
+
+
+@cache
+def _rules(name: str) -> _Rules:
+    try:
+        with _as_pgx_expects():
+            import pgx
+
+            library = pgx.make(name)
+    except ImportError as error:
+        raise GameError(f"pgx:{name} needs the pgx library ({error}): install tabia[pgx].") from None
+    board = BOARDS[name]
+
+    def init(key: Key) -> State:
+        with _as_pgx_expects():
+            state = library.init(key)
+            order = {"_player_order": jnp.arange(2, dtype=jnp.int32)} if hasattr(state, "_player_order") else {}
+            state = state.replace(current_player=jnp.int32(0), **order)
+            # Some of pgx's fields start as Python numbers; loops need arrays of one type throughout.
+            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), board.prepare(state))
+
+    def step(state: State, action: Array, key: Key | None) -> State:
+        with _as_pgx_expects():
+            played = jnp.any((jnp.arange(state.legal_action_mask.shape[0]) == action) & board.legal(state))
+            after = library.step(state, action, key)
+            return jax.tree.map(lambda new, old: jnp.where(played, new.astype(old.dtype), old), after, state)
+
+    def observe(state: State, seat: Array) -> Array:
+        with _as_pgx_expects():
+            return board.observe(library, state, seat)
+
+    return _Rules(library, jax.jit(init), jax.jit(step), jax.jit(observe))
+
+
+def _as_pgx_expects() -> Any:
+    """Allow rank promotion, on which pgx relies and which strict callers forbid."""
+    return jax.numpy_rank_promotion("allow")
+
+
+@dataclass(frozen=True)
+class PgxGame(Game):
+    """A game of the pgx library."""
+
+    pgx_id: str
+
+    @property
+    def name(self) -> str:
+        return f"pgx:{self.pgx_id}"
+
+    @property
+    def id(self) -> str:
+        return self.name
+
+    @property
+    def title(self) -> str:
+        return self._board.title
+
+    @property
+    def version(self) -> int:
+        """One more than pgx says, which counts from v0."""
+        return int(_rules(self.pgx_id).library.version.removeprefix("v")) + 1
+
+    @property
+    def num_players(self) -> int:
+        return int(_rules(self.pgx_id).library.num_players)
+
+    @cached_property
+    def num_actions(self) -> int:
+        return int(self._start.legal_action_mask.shape[0])
+
+    @cached_property
+    def observation_shape(self) -> tuple[int, int, int]:
+        shape = self._start.observation.shape
+        return shape if len(shape) == 3 else (1, *shape, 1)
+
+    @property
+    def max_moves(self) -> int:
+        return self._board.max_moves
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        return self._board.score_range
+
+    @property
+    def chance(self) -> bool:
+        return self._board.chance
+
+    def init(self, key: Key) -> State:
+        return _rules(self.pgx_id).init(key)
+
+    def step(self, state: State, action: Array, key: Key | None = None) -> State:
+        if self.chance and key is None:
+            raise GameError(f"{self.id} rolls dice: `step` needs a key.")
+        return _rules(self.pgx_id).step(state, jnp.asarray(action), key if self.chance else None)
+
+    def legal(self, state: State) -> Array:
+        return self._board.legal(state)
+
+    def mover(self, state: State) -> Array:
+        return state.current_player
+
+    def over(self, state: State) -> Array:
+        return self._board.over(state)
+
+    def scores(self, state: State) -> Array:
+        return state.rewards
+
+    def observe(self, state: State, seat: Array | None = None) -> Array:
+        planes = state.observation if seat is None else _rules(self.pgx_id).observe(state, jnp.asarray(seat))
+        return planes.astype(jnp.float32).reshape(self.observation_shape)
+
+    def position(self, state: State) -> Array:
+        return super().position(self._board.future(state))
+
+    @cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return self._board.symmetries() or (self.identity,)
+
+    def move_name(self, action: int, state: State | None = None) -> str:
+        return self._board.move_name(int(action), state)
+
+    def draw(self, state: State) -> str:
+        return f"{self._board.draw(_readable(state))}\n{self._caption(state)}"
+
+    def svg(self, state: State) -> str:
+        with _as_pgx_expects():
+            return str(state.to_svg())
+
+    def _caption(self, state: State) -> str:
+        sides, scores = self._board.sides, np.asarray(self.scores(state))
+        if not bool(self.over(state)):
+            return f"{sides[int(self.mover(state))]} to move"
+        return "draw" if scores[0] == scores[1] else f"{sides[int(scores.argmax())]} wins"
+
+    @property
+    def _board(self) -> stones.Board:
+        return BOARDS[self.pgx_id]
+
+    @cached_property
+    def _start(self) -> State:
+        return jax.eval_shape(_rules(self.pgx_id).init, jax.random.key(0))
+
+
+def _readable(state: State) -> State:
+    """The same state as NumPy arrays: reading single fields of device arrays is slow."""
+    return jax.tree.map(np.asarray, state)

@@ -1,0 +1,190 @@
+"""pgx's games of stones put on a board: what their actions are called, how they are drawn, how they turn.
+
+    tic_tac_toe   0 to 8 from the top left; b2 is the middle, row 1 at the bottom
+    connect_four  one action a column; names 1 to 7
+    othello       row * 8 + column; d3 is column d, row 3 from the top; 64 is the pass
+    hex           row * 11 + column; a1 is the top left; 121 is the swap
+    go            row * size + column; A1 is the bottom left, there is no I; size * size is the pass
+
+All of them show the board as it lies, whoever is to move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.games import drawing
+from tabia.games.game import Symmetry, square_symmetries
+
+State = Any  # pgx's own state
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Board:
+    """What the adapter needs to know about one pgx game beside its rules."""
+
+    title: str
+    max_moves: int  # what pgx's own rules allow, unless the class says that the bound is ours
+    score_range = (-1.0, 1.0)
+    chance = False
+    sides = ("X", "O")
+
+    def prepare(self, state: State) -> State:
+        """The start as seat 0 begins it."""
+        return state
+
+    def legal(self, state: State) -> Array:
+        """The actions open to the mover: none after the end, where pgx opens all."""
+        return state.legal_action_mask & ~self.over(state)
+
+    def over(self, state: State) -> Array:
+        return state.terminated | state.truncated
+
+    def observe(self, library: Any, state: State, seat: Array) -> Array:
+        """The public `observe` warns when it is asked for a seat."""
+        return library._observe(state, seat)
+
+    def future(self, state: State) -> Any:
+        """The fields on which the rest of the game depends."""
+        raise NotImplementedError
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return ()
+
+    def move_name(self, action: int, state: State | None) -> str:
+        raise NotImplementedError
+
+    def draw(self, state: State) -> str:
+        raise NotImplementedError
+
+
+class TicTacToe(Board):
+    title = "Tic-tac-toe from pgx."
+    max_moves = 9
+
+    def future(self, state: State) -> Any:
+        return state._x.board
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return square_symmetries(3, lambda goes_to: goes_to)
+
+    def move_name(self, action: int, state: State | None) -> str:
+        row, column = divmod(action, 3)
+        return f"{_LETTERS[column]}{3 - row}"
+
+    def draw(self, state: State) -> str:
+        return drawing.grid_text(state._x.board.reshape(3, 3), columns="abc", rows="321")
+
+
+class ConnectFour(Board):
+    title = "Connect Four from pgx: 7 columns, 6 rows."
+    max_moves = 42
+
+    def future(self, state: State) -> Any:
+        return state._x.board
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        cells = np.arange(42).reshape(6, 7)
+        return (
+            Symmetry(cells.reshape(-1), np.arange(7)),
+            Symmetry(cells[:, ::-1].reshape(-1), np.arange(7)[::-1].copy()),
+        )
+
+    def move_name(self, action: int, state: State | None) -> str:
+        return str(action + 1)
+
+    def draw(self, state: State) -> str:
+        return drawing.grid_text(state._x.board.reshape(6, 7), columns="1234567")
+
+
+class Othello(Board):
+    title = "Othello from pgx, 8 x 8."
+    max_moves = 120  # 60 stones, never two passes between them, two at the end
+
+    def future(self, state: State) -> Any:
+        return (state._x.board, state._x.turn, state._x.passed, state.terminated)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """Only the four that leave the start as it is; the others swap its colours."""
+        start = np.zeros((8, 8), int)
+        start[3:5, 3:5] = [[-1, 1], [1, -1]]
+        every = square_symmetries(8, lambda goes_to: np.append(goes_to, 64))
+        return tuple(turn for turn in every if (start.reshape(-1)[turn.cells] == start.reshape(-1)).all())
+
+    def move_name(self, action: int, state: State | None) -> str:
+        row, column = divmod(action, 8)
+        return "pass" if action == 64 else f"{_LETTERS[column]}{row + 1}"
+
+    def draw(self, state: State) -> str:
+        colours = state._x.board if state._x.turn == 0 else -state._x.board  # the mover's stones are positive
+        return drawing.grid_text(_seats(colours).reshape(8, 8), columns="abcdefgh", rows="12345678")
+
+
+class Hex(Board):
+    title = "Hex from pgx, 11 x 11, with the swap; X joins top and bottom, O left and right."
+    max_moves = 122  # 121 stones and a swap
+
+    def future(self, state: State) -> Any:
+        return (jnp.sign(state._x.board), state._x.step_count)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        cells = np.arange(121)
+        return (
+            Symmetry(cells, np.arange(122)),
+            Symmetry(cells[::-1].copy(), np.append(cells[::-1], 121)),
+        )
+
+    def move_name(self, action: int, state: State | None) -> str:
+        row, column = divmod(action, 11)
+        return "swap" if action == 121 else f"{_LETTERS[column]}{row + 1}"
+
+    def draw(self, state: State) -> str:
+        colours = state._x.board if state._x.step_count % 2 == 0 else -state._x.board
+        rows = drawing.grid_text(_seats(colours).reshape(11, 11)).splitlines()
+        slanted = [f"{' ' * row}{row + 1:>2} {line}" for row, line in enumerate(rows)]
+        return "\n".join([f"   {' '.join(_LETTERS[:11])}", *slanted])
+
+
+@dataclass(frozen=True)
+class Go(Board):
+    size: int
+    sides = ("X (black)", "O (white)")
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"Go from pgx, {self.size} x {self.size}, area scoring, komi 7.5; repeating a position loses."
+
+    @property
+    def max_moves(self) -> int:  # type: ignore[override]
+        """After so many moves pgx counts the board."""
+        return 2 * self.size**2
+
+    def future(self, state: State) -> Any:
+        x = state._x
+        return (x.board, x.step_count, x.ko, x.consecutive_pass_count, x.is_psk, x.hash_history)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return square_symmetries(self.size, lambda goes_to: np.append(goes_to, self.size**2))
+
+    def move_name(self, action: int, state: State | None) -> str:
+        row, column = divmod(action, self.size)
+        return "pass" if action == self.size**2 else f"{self._columns[column]}{self.size - row}"
+
+    def draw(self, state: State) -> str:
+        board = _seats(state._x.board).reshape(self.size, self.size)
+        rows = [str(self.size - row) for row in range(self.size)]
+        return drawing.grid_text(board, columns=self._columns, rows=rows)
+
+    @property
+    def _columns(self) -> str:
+        return "ABCDEFGHJKLMNOPQRST"[: self.size]
+
+
+def _seats(colours: np.ndarray) -> np.ndarray:
+    """Positive fields as seat 0, negative ones as seat 1, empty ones as -1."""
+    return np.select([colours > 0, colours < 0], [0, 1], -1)

@@ -1,0 +1,118 @@
+"""Any game as a Gymnasium environment in which the caller plays all seats in turn.
+
+    env = gymnasium.make("tabia/Game-v0", game="connect4", render_mode="ansi")    # after importing this module
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step(env.unwrapped.legal_actions()[0])
+
+The observation is what the seat to move sees. The reward is what the move added to the score of the seat that
+made it; `info["scores"]` has everyone's. An illegal action loses: the game ends, and the reward brings the score of
+the seat that tried it to the lowest there is. `action_masks` keeps a learner from trying.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tabia.games.errors import GameError
+from tabia.games.game import Game
+from tabia.games.registry import make
+from tabia.games.table import Table
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError:
+    raise GameError("Gymnasium is not installed; install tabia[gym].") from None
+
+ID = "tabia/Game-v0"
+
+
+class GameEnv(gymnasium.Env):  # type: ignore[misc]
+    """One game, all seats played by the caller; `bounds` are the least and the greatest number in an observation."""
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "svg"], "render_fps": 1}  # noqa: RUF012  (Gymnasium reads it from the class)
+
+    def __init__(
+        self, game: Game | str, render_mode: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)
+    ) -> None:
+        self.game = make(game) if isinstance(game, str) else game
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise GameError(
+                f"There is no render mode {render_mode!r}; there are: {', '.join(self.metadata['render_modes'])}."
+            )
+        self.render_mode = render_mode
+        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = spaces.Box(*bounds, shape=self.game.observation_shape, dtype=np.float32)
+        self._table = Table(self.game)
+        self._forfeited = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin a new game; the same seed gives the same game for the same actions."""
+        super().reset(seed=seed)
+        self._table.restart(int(self.np_random.integers(2**31)))
+        self._forfeited = False
+        return self._observation(), self._facts()
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Play for the seat to move."""
+        if self._ended():
+            raise GameError("The game is over; call reset() before the next step().")
+        seat = self.to_play()
+        before = float(self._table.scores[seat])
+        if self._table.legal[action]:
+            self._table.play(int(action))
+            after = float(self._table.scores[seat])
+        else:
+            self._forfeited, after = True, self.game.score_range[0]
+        return self._observation(), after - before, self._ended(), False, self._facts()
+
+    def render(self) -> str | None:
+        """The position as text (`ansi`) or as an SVG document (`svg`)."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing without a render_mode: ansi or svg.")
+            return None
+        return self.game.draw(self._table.state) if self.render_mode == "ansi" else self.game.svg(self._table.state)
+
+    def legal_actions(self) -> list[int]:
+        """The actions open to the seat to move."""
+        return [] if self._ended() else [int(action) for action in np.flatnonzero(self._table.legal)]
+
+    def action_masks(self) -> np.ndarray:
+        """bool[A]: the same as a mask, under the name maskable learners look for."""
+        return self._table.legal & (not self._ended())
+
+    def winner(self) -> int | None:
+        """The winning seat once the game is over; None before, after a draw, and after a forfeit."""
+        return None if self._forfeited else self._table.winner
+
+    def to_play(self) -> int:
+        """The seat to move."""
+        return self._table.mover
+
+    def _ended(self) -> bool:
+        return self._forfeited or self._table.over
+
+    def _observation(self) -> np.ndarray:
+        return within(self._table.observe(self.to_play()), self.observation_space, self.game)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"to_play": self.to_play(), "action_mask": self.action_masks(), "scores": self._table.scores.copy()}
+
+
+def within(observation: np.ndarray, space: Any, game: Game) -> np.ndarray:
+    """The observation, if the space has room for it."""
+    if observation not in space:
+        seen, room = (
+            (float(observation.min()), float(observation.max())),
+            (float(space.low.min()), float(space.high.max())),
+        )
+        raise GameError(f"{game.id} shows numbers from {seen[0]} to {seen[1]}; expected {room}: pass other bounds.")
+    return observation
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, entry_point=GameEnv)

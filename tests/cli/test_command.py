@@ -1,0 +1,88 @@
+"""The command as a whole: help, version, speed of starting, refusals and faults."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tabia import __version__
+from tabia.cli.main import app
+from tabia.cli.refusal import Polite
+from tabia.games.errors import TabiaError
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"tabia {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["games"], ["show"], ["check"], ["bench"], ["bench", "games"]])
+def test_help_explains_every_option(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
+    options = [line for line in result.stdout.splitlines() if line.lstrip("│* ").startswith("--")]
+    assert options and all(len(line.strip("│ ").split()) > 3 for line in options)
+    if words and words != ["bench"]:
+        assert "Examples:" in result.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["check", "--help"], ["bench", "games", "--help"]])
+def test_help_and_version_do_not_wait_for_jax(words: list[str]) -> None:
+    lines = ["import sys", "from tabia.cli.main import app"]
+    lines += [f"app({words}, standalone_mode=False)", "sys.exit('jax' in sys.modules)"]
+    assert subprocess.run([sys.executable, "-c", "; ".join(lines)], capture_output=True, check=False).returncode == 0
+
+
+def test_an_unknown_command_or_option_exits_with_two() -> None:
+    assert CliRunner().invoke(app, ["gmaes"]).exit_code == 2
+    assert CliRunner().invoke(app, ["games", "--jsn"]).exit_code == 2
+
+
+def _app_raising(error: Exception) -> typer.Typer:
+    made = typer.Typer(cls=Polite)
+    nested = typer.Typer()
+
+    @made.callback()
+    def main() -> None: ...
+
+    @nested.command("go")
+    def go() -> None:
+        raise error
+
+    @nested.command("stay")
+    def stay() -> None: ...
+
+    made.add_typer(nested, name="deep")
+    return made
+
+
+def test_a_refusal_in_any_command_is_one_sentence_and_exit_code_two() -> None:
+    result = CliRunner().invoke(_app_raising(TabiaError("No such thing.")), ["deep", "go"])
+    assert (result.exit_code, result.stderr, result.stdout) == (2, "tabia: No such thing.\n", "")
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    fault = ZeroDivisionError("ours")
+    assert CliRunner().invoke(_app_raising(fault), ["deep", "go"]).exception is fault
+
+
+def _piped(*words: str, **settings: str) -> bytes:
+    command = [sys.executable, "-c", "from tabia.cli.main import run; run()", *words]
+    return subprocess.run(command, capture_output=True, check=True, env={**os.environ, **settings}).stdout
+
+
+def test_output_into_a_pipe_is_plain_and_does_not_wrap() -> None:
+    told = _piped("games", COLUMNS="40")
+    assert b"\x1b" not in told
+    assert any(line.startswith(b"othello ") and b"most stones win" in line for line in told.splitlines())
+
+
+def test_output_that_cannot_show_a_tick_says_it_in_words() -> None:
+    told = _piped("check", "connect3", "--games", "1", PYTHONIOENCODING="ascii")
+    assert b"\nholds There are legal moves exactly until the game is over." in told
+    assert told.strip().endswith(b"laws.")

@@ -1,0 +1,214 @@
+"""pgx's games behind our protocol: against pgx itself, against OpenSpiel's names, and against the laws."""
+
+from __future__ import annotations
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.games import GameError, IllegalMove, laws, make
+from tabia.games.adapters import pgx as adapter
+from tabia.games.moves import replay
+
+pgx = pytest.importorskip("pgx")
+pyspiel = pytest.importorskip("pyspiel")
+
+LENGTHS = {  # plies that are followed, and games side by side
+    "tic_tac_toe": (10, 64),
+    "connect_four": (43, 64),
+    "othello": (122, 16),
+    "hex": (123, 16),
+    "go_9x9": (163, 8),
+    "animal_shogi": (60, 6),
+    "gardner_chess": (60, 6),
+    "backgammon": (80, 16),
+    "chess": (200, 4),
+    "go_19x19": (120, 4),
+    "shogi": (120, 4),
+}
+LONG = ("chess", "go_19x19", "shogi")
+EVERY = [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in LENGTHS]
+
+
+def disagreements(name: str, plies: int, games: int) -> tuple[dict[str, int], int]:
+    """Random games here and in pgx at once: how often the two differ, and how many games ended."""
+    game, theirs = make(f"pgx:{name}"), pgx.make(name)
+
+    def ply(carry, key):
+        ours, state, first = carry
+        chosen, dealt = jax.random.split(key)
+        legal, running = game.legal(ours), ~game.over(ours)
+        opened = state.legal_action_mask & running
+        if name == "backgammon":  # six names for one pass there, one here
+            opened = opened.at[1:6].set(False)
+        seats = (first + jnp.arange(2)) % 2  # pgx's player in each seat
+        apart = {
+            "legal": (legal != opened).any(),
+            "over": game.over(ours) != (state.terminated | state.truncated),
+            "mover": game.mover(ours) != (state.current_player - first) % 2,
+            "scores": (game.scores(ours) != state.rewards[seats]).any(),
+            "observation": (game.observe(ours).reshape(-1) != state.observation.reshape(-1)).any(),
+        }
+        action = jax.random.categorical(chosen, jnp.where(legal, 0.0, -jnp.inf))
+        moved = theirs.step(state, action, dealt)
+        state = jax.tree.map(lambda new, old: jnp.where(running, new, old), moved, state)
+        return (game.step(ours, action, dealt), state, first), apart
+
+    def play(key):
+        state = theirs.init(key)  # whoever pgx lets begin
+        start = (game.init(key), state, state.current_player)
+        (ours, _, _), apart = jax.lax.scan(ply, start, jax.random.split(key, plies))
+        return apart, game.over(ours), state.current_player
+
+    with jax.numpy_rank_promotion("allow"):
+        apart, over, first = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), games))
+    assert 0 < np.asarray(first).mean() < 1, "both of pgx's players should begin in some game"
+    return {what: int(wrong.sum()) for what, wrong in apart.items()}, int(over.sum())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_plays_as_pgx_does(name):
+    apart, ended = disagreements(name, *LENGTHS[name])
+    assert apart == dict.fromkeys(apart, 0)
+    if LENGTHS[name][0] > adapter.BOARDS[name].max_moves:
+        assert ended == LENGTHS[name][1], "no game is longer than max_moves"
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in ("tic_tac_toe", "hex") else pytest.param(name, marks=pytest.mark.long) for name in LENGTHS]
+)
+def test_keeps_the_laws(name):
+    verdicts = laws.check(make(f"pgx:{name}"), games=2 if name in LONG else 8)
+    assert [verdict for verdict in verdicts if not verdict.holds] == []
+
+
+def test_bounds_are_pgx_own():
+    from pgx import animal_shogi, gardner_chess
+    from pgx._src.games import chess, go
+
+    bounded = ("animal_shogi", "chess", "gardner_chess", "go_9x9", "go_19x19")
+    assert {name: make(f"pgx:{name}").max_moves for name in bounded} == {
+        "animal_shogi": animal_shogi.MAX_TERMINATION_STEPS,
+        "chess": chess.MAX_TERMINATION_STEPS,
+        "gardner_chess": gardner_chess.MAX_TERMINATION_STEPS,
+        "go_9x9": go.Game(size=9).max_termination_steps,
+        "go_19x19": go.Game(size=19).max_termination_steps,
+    }
+
+
+def names_along(name: str, plies: int, seed: int, without: tuple[str, ...] = ()):
+    """A random game: each position's legal moves by name, then the name of the move played."""
+    game, lots = make(f"pgx:{name}"), np.random.default_rng(seed)
+    state = game.init(jax.random.key(0))
+    for _ in range(plies):
+        named = {game.move_name(int(a), state): int(a) for a in np.flatnonzero(game.legal(state))}
+        if not named:
+            return
+        chosen = str(lots.choice([move for move in named if move not in without]))
+        assert game.parse_move(chosen, state) == named[chosen]
+        yield set(named) - set(without), chosen
+        state = game.step(state, jnp.int32(named[chosen]))
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "without"),
+    [
+        ("othello", "othello", ()),
+        ("hex", "hex", ("swap",)),
+        ("go_9x9", "go(board_size=9)", ("pass",)),
+        pytest.param("shogi", "shogi", (), marks=pytest.mark.long),
+    ],
+)
+def test_moves_are_named_as_in_openspiel(name, theirs, without):
+    judge = pyspiel.load_game(theirs).new_initial_state()
+    for names, chosen in names_along(name, 60, seed=3, without=without):
+        known = {judge.action_to_string(action).split()[-1].lower(): action for action in judge.legal_actions()}
+        assert {move.lower() for move in names} == set(known) - set(without)
+        judge.apply_action(known[chosen.lower()])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_chess_moves_are_uci(seed):
+    judge = pyspiel.load_game("chess").new_initial_state()
+    for names, chosen in names_along("chess", 120, seed=seed):
+        if judge.is_terminal():
+            break
+        assert {judge.parse_move_to_action(move) for move in names} == set(judge.legal_actions())
+        judge.apply_action(judge.parse_move_to_action(chosen))
+
+
+def test_chess_speaks_of_castling_capture_in_passing_and_promotion():
+    game = make("pgx:chess")
+    castled = replay(game, "e2e4 e7e5 g1f3 b8c6 f1c4 g8f6 e1g1")[-1]
+    assert game.draw(castled).splitlines()[7] == "1 R N B Q . R K ."
+    passing = replay(game, "e2e4 a7a6 e4e5 d7d5 e5d6")[-1]
+    assert game.draw(passing).splitlines()[2:4] == ["6 p . . P . . . .", "5 . . . . . . . ."]
+    promoting = replay(game, "h2h4 g7g5 h4g5 h7h6 g5h6 h8h7 g2g4 a7a6 g4g5 a6a5 g5g6 a5a4 g6h7 a4a3")[-1]
+    names = [game.move_name(int(action), promoting) for action in np.flatnonzero(game.legal(promoting))]
+    expected = {f"h7{to}{piece}" for to in ("h8", "g8") for piece in "qrbn"}
+    assert {name for name in names if name.startswith("h7")} == expected
+
+
+def test_fools_mate_is_won_by_black():
+    game = make("pgx:chess")
+    mated = replay(game, "f2f3 e7e5 g2g4 d8h4")[-1]
+    assert bool(game.over(mated))
+    assert game.scores(mated).tolist() == [-1.0, 1.0]
+    assert game.draw(mated).endswith("black wins")
+    with pytest.raises(IllegalMove, match="over"):
+        game.parse_move("e2e4", mated)
+
+
+def test_backgammon_needs_dice_and_counts_points_from_the_mover():
+    game = make("pgx:backgammon")
+    start = game.init(jax.random.key(2))
+    with pytest.raises(GameError, match="needs a key"):
+        game.step(start, jnp.int32(0))
+    assert game.score_range == (-3.0, 3.0)
+    views = [np.asarray(game.observe(start, jnp.int32(seat))).reshape(-1) for seat in (0, 1)]
+    np.testing.assert_array_equal(views[0][:28], views[1][:28])  # the start looks alike from both sides
+    assert views[0][28:].sum() == 2  # two different dice to play,
+    assert views[1][28:].sum() == 0  # which are not the other seat's
+    # The usual start, by one's own count: two on the 24 point, five on the 13, three on the 8, five on the 6.
+    held = {f"{game.move_name(12 + 6 * place).partition('/')[0]}": views[0][place] for place in range(24)}
+    assert {point: count for point, count in held.items() if count > 0} == {"24": 2, "13": 5, "8": 3, "6": 5}
+
+
+def test_backgammon_is_drawn_when_it_lasts_too_long():
+    game = make("pgx:backgammon")
+    late = game.init(jax.random.key(0)).replace(_step_count=jnp.int32(game.max_moves - 1))
+    assert not bool(game.over(late))
+    ended = game.step(late, jnp.argmax(game.legal(late)).astype(jnp.int32), jax.random.key(1))
+    assert bool(game.over(ended))
+    assert not game.legal(ended).any()
+    assert game.scores(ended).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("conect_four", "connect_four"),
+        ("go", "go_9x9"),
+        ("kuhn_poker", "hides cards"),
+        ("2048", "single player"),
+        ("minatar-breakout", "single player"),
+    ],
+)
+def test_refuses_what_it_cannot_play(name, said):
+    with pytest.raises(GameError, match=said):
+        make(f"pgx:{name}")
+
+
+def test_every_game_of_pgx_is_played_or_refused_with_a_reason():
+    refused = {name for names in adapter._REFUSED.values() for name in names}
+    assert set(pgx.available_envs()) <= set(adapter.BOARDS) | refused
+
+
+def test_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pgx", None)
+    adapter._rules.cache_clear()
+    with pytest.raises(GameError, match=r"install tabia\[pgx\]"):
+        make("pgx:chess")

@@ -1,0 +1,83 @@
+"""Ids make games; ids that make none are refused with what would."""
+
+from __future__ import annotations
+
+import pytest
+
+from tabia import games
+from tabia.games.connect import Connect
+from tabia.games.errors import GameError
+
+NAMES = {"tictactoe", "connect4", "connect3", "chinese-checkers", "checkers", "othello"}
+
+
+def test_the_games_written_here_are_listed() -> None:
+    assert set(games.ids()) == NAMES
+
+
+@pytest.mark.parametrize("id", sorted(NAMES))
+def test_a_game_is_known_by_its_id(id: str) -> None:
+    assert games.make(id).id == id
+    assert games.make(id) == games.make(id)
+
+
+@pytest.mark.parametrize(
+    ("id", "game"),
+    [
+        ("connect4", Connect(6, 7, 4)),
+        ("connect3", Connect(3, 4, 3)),
+        ("connect", Connect(6, 7, 4)),
+        ("connect:rows=6,columns=9,line=4", Connect(6, 9, 4)),
+        ("connect: players = 3 , columns=5", Connect(6, 5, 4, 3)),
+    ],
+)
+def test_parameters_are_read(id: str, game: Connect) -> None:
+    assert games.make(id) == game
+    assert games.make(game.id) == game
+
+
+@pytest.mark.parametrize(
+    ("id", "told"),
+    [
+        ("conect4", "There is no game 'conect4'. Did you mean connect4"),
+        ("otello", "Did you mean othello"),
+        ("tic-tac-toe", "Did you mean tictactoe"),
+        ("chess", "There is no game 'chess'"),
+        ("", "There is no game ''"),
+        ("go", "Known: tictactoe, connect4"),
+        ("connect4:rows=7", "connect4 takes no parameter 'rows'"),
+        ("connect:row=6", "connect takes no parameter 'row'. Did you mean rows"),
+        ("tictactoe:size=4", "tictactoe takes no parameter 'size'"),
+        ("connect:rows", "'rows' in 'connect:rows' is no parameter; write key=value"),
+        ("connect:rows=", "'rows=' in 'connect:rows=' is no parameter"),
+        ("connect:rows=six", "rows=six: a whole number is needed"),
+        ("connect:rows=6,rows=7", "'rows' is given twice"),
+    ],
+)
+def test_ids_that_name_nothing_are_refused_with_the_nearest(id: str, told: str) -> None:
+    with pytest.raises(GameError) as refused:
+        games.make(id)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("id", "allowed"),
+    [
+        ("connect:rows=3,columns=4,line=5", "A line of 5 is impossible on 3 x 4; allowed: 2 to 4"),
+        ("connect:line=1", "allowed: 2 to 7"),
+        ("connect:columns=33", "1 to 32 rows and columns"),
+        ("connect:rows=0", "1 to 32 rows and columns"),
+        ("connect:players=5", "2 to 4 players, not 5"),
+        ("connect:players=1", "2 to 4 players, not 1"),
+        ("othello:size=5", "4, 6 or 8 rows, not 5"),
+        ("othello:size=10", "4, 6 or 8 rows, not 10"),
+        ("chinese-checkers:fields=121,players=5", "2, 3, 4, 6 with fields=121"),
+        ("chinese-checkers:players=2", "seats 3 with fields=37"),
+        ("chinese-checkers:fields=50", "37 or 121 fields, not 50"),
+        ("connect4:history=0", "1 to 64"),
+    ],
+)
+def test_impossible_parameters_are_refused_with_what_is_allowed(id: str, allowed: str) -> None:
+    with pytest.raises(GameError) as refused:
+        games.make(id)
+    assert allowed in str(refused.value)

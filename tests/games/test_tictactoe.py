@@ -1,0 +1,49 @@
+"""Tic-tac-toe: published counts, pgx and OpenSpiel over 2,000 games, and the notation."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from tabia.games import make, moves
+
+from . import judges
+
+
+@pytest.fixture(scope="module")
+def record() -> judges.Record:
+    return judges.random_games(make("tictactoe"), 2000)
+
+
+def test_positions_and_games_are_as_published():
+    positions, ended = judges.count_by_ply(make("tictactoe"), 9, 2048)
+    assert positions == [1, 9, 72, 252, 756, 1260, 1520, 1140, 390, 78]
+    assert sum(positions) == 5_478
+    assert ended == [0, 0, 0, 0, 0, 1_440, 5_328, 47_952, 72_576, 127_872]
+    assert sum(ended) == 255_168
+
+
+def test_agrees_with_pgx_over_2000_games(record):
+    judges.assert_pgx_agrees(record, "tic_tac_toe")
+
+
+def test_agrees_with_openspiel_over_2000_games(record):
+    judges.assert_openspiel_agrees(record, "tic_tac_toe")
+
+
+def test_observation_shows_the_mover_first(record):
+    for planes, actions, over in zip(record.observation[:50], record.action, record.over, strict=False):
+        for ply in range(int(over.argmax()) + 1):
+            board = np.zeros((9, 2))
+            for earlier, action in enumerate(actions[:ply]):
+                board[action, (ply - earlier) % 2] = 1  # the mover played two plies ago, and four
+            assert over[ply] or (planes[ply] == board.reshape(3, 3, 2)).all()
+
+
+def test_reads_and_draws():
+    game = make("tictactoe")
+    state = moves.replay(game, "b2 a3 c1")[-1]
+    assert game.draw(state) == "3 O . .\n2 . X .\n1 . . X\n  a b c"
+    assert moves.names(game, moves.actions(game, "b2a3c1")) == "b2 a3 c1"
+    assert game.scores(game.init(jax.random.key(0))).tolist() == [0, 0]

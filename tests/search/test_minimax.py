@@ -1,0 +1,147 @@
+"""Minimax agrees with alpha-beta and with max^n in plain Python, and refuses what it cannot do."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from tabia import games
+from tabia.games.game import Game, State
+from tabia.search.errors import SearchError
+from tabia.search.minimax import Minimax, first
+
+from . import alphabeta_twin as twin
+from .positions import one, random_positions
+from .toy_games import Dice, Race, RaceState
+
+KEY = jax.random.key(0)
+TICTACTOE, CONNECT4 = games.make("tictactoe"), games.make("connect4")
+SMALL = games.make("connect:rows=4,columns=5,line=3")
+WEIGHTS = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
+
+
+def by_fields(state: State) -> Array:
+    """A heuristic for tic-tac-toe in which no two positions are likely to be worth the same."""
+    planes = TICTACTOE.observe(state, jnp.int32(0))
+    worth = jnp.tanh(jnp.sum((planes[:, :, 0] - planes[:, :, 1]) * WEIGHTS))
+    return jnp.stack([worth, -worth])
+
+
+def by_track(state: RaceState) -> Array:
+    """A heuristic for the race: how far each seat is, less a little of what the next has."""
+    share = state.fields / 12.0
+    return share - 0.3 * jnp.roll(share, -1)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("game", "heuristic", "count"), [(TICTACTOE, by_fields, 12), (SMALL, SMALL.heuristic, 20)], ids=["tictactoe", "connect"]
+)
+def test_every_move_is_worth_what_alpha_beta_says(game: Game, heuristic: twin.Heuristic, count: int, depth: int) -> None:
+    compare_with_alpha_beta(game, heuristic, random_positions(game, count, seed=depth), depth)
+
+
+def test_connect4_agrees_with_alpha_beta() -> None:
+    compare_with_alpha_beta(CONNECT4, CONNECT4.heuristic, random_positions(CONNECT4, 8, seed=5, most_moves=24), 4)
+
+
+def compare_with_alpha_beta(game: Game, heuristic: twin.Heuristic, states: State, depth: int) -> None:
+    outlook = Minimax(game, depth, None if game.has_heuristic else heuristic).run(states, KEY)
+    for lane in range(len(outlook.action)):
+        root = twin.root(game, one(states, lane))
+        after = twin.children(game, root, heuristic)
+        wanted = {action: twin.alpha_beta(game, child, depth - 1, heuristic) for action, child in after}
+        found = {a: float(outlook.branches[lane, a, 0]) for a in range(game.num_actions) if a in wanted}
+        assert found == pytest.approx(wanted, abs=1e-6)
+        assert np.isneginf(outlook.branches[lane][[a for a in range(game.num_actions) if a not in wanted]]).all()
+        value = twin.alpha_beta(game, root, depth, heuristic)
+        assert float(outlook.values[lane, 0]) == pytest.approx(value, abs=1e-6)
+        assert float(outlook.values[lane, 1]) == pytest.approx(-value, abs=1e-6)
+        assert wanted[int(outlook.action[lane])] == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_three_seats_that_may_move_twice_agree_with_max_n(depth: int) -> None:
+    game = Race()
+    states = random_positions(game, 20, seed=depth, most_moves=6)
+    outlook = Minimax(game, depth, by_track, ties=first).run(states, KEY)
+    for lane in range(20):
+        root = twin.root(game, one(states, lane))
+        after = twin.children(game, root, by_track)
+        wanted = np.full((game.num_actions, 3), -np.inf)
+        for action, child in after:
+            wanted[action] = twin.max_n(game, child, depth - 1, by_track)
+        np.testing.assert_allclose(outlook.branches[lane], wanted, atol=1e-6)
+        np.testing.assert_allclose(outlook.values[lane], twin.max_n(game, root, depth, by_track), atol=1e-6)
+
+
+def test_a_batch_wider_than_the_width_is_cut_into_blocks_with_the_same_result() -> None:
+    states = random_positions(SMALL, 23, seed=1)
+    whole, blocks = (Minimax(SMALL, 3, width=width).run(states, KEY) for width in (8192, 5))
+    np.testing.assert_array_equal(whole.branches, blocks.branches)
+    np.testing.assert_array_equal(whole.action, blocks.action)
+
+
+def test_a_position_is_looked_at_as_if_alone() -> None:
+    states = random_positions(SMALL, 23, seed=2)
+    turned = jax.tree.map(lambda leaf: leaf[::-1], states)
+    minimax = Minimax(SMALL, 3)
+    np.testing.assert_array_equal(minimax.run(states, KEY).branches, minimax.run(turned, KEY).branches[::-1])
+
+
+def stacked(game: Game, moves: str) -> State:
+    """A batch of one: the position after these moves."""
+    state = game.init(KEY)
+    for move in moves.split():
+        state = game.step(state, jnp.int32(game.parse_move(move, state)))
+    return jax.tree.map(lambda leaf: leaf[None], state)
+
+
+def boastful(state: State) -> Array:
+    """Finds every unfinished position as good as won for everybody."""
+    return jnp.ones(2)
+
+
+def test_no_promise_is_worth_a_win() -> None:
+    # Three on top of each other in column 1: the fourth wins now.
+    outlook = Minimax(CONNECT4, 3, boastful).run(stacked(CONNECT4, "1 2 1 3 1 2"), KEY)
+    assert int(outlook.action[0]) == 0
+    assert outlook.best[0].tolist() == [True] + [False] * 6
+
+
+def test_it_parries_what_it_sees_coming() -> None:
+    # The same with the other seat to move: column 1 is the only move that does not lose at once.
+    outlook = Minimax(CONNECT4, 2).run(stacked(CONNECT4, "1 2 1 3 1"), KEY)
+    assert int(outlook.action[0]) == 0
+    np.testing.assert_array_equal(outlook.branches[0, 1:, 1], -1.0)
+
+
+def test_a_game_without_a_heuristic_finds_unfinished_positions_even() -> None:
+    outlook = Minimax(TICTACTOE, 2).run(stacked(TICTACTOE, "b2"), KEY)
+    assert float(jnp.abs(outlook.values).max()) == 0.0
+    assert int(outlook.best.sum()) == 8
+
+
+def test_ties_are_broken_evenly_or_by_the_first() -> None:
+    states = jax.tree.map(lambda leaf: jnp.repeat(leaf, 4000, axis=0), stacked(TICTACTOE, "b2"))
+    played = np.bincount(np.asarray(Minimax(TICTACTOE, 1).run(states, KEY).action), minlength=9)
+    assert played[4] == 0
+    # 8 moves, 500 each on average, standard deviation 21: five of them leave no room for a biased choice.
+    assert all(abs(count - 500) < 105 for field, count in enumerate(played) if field != 4)
+    assert Minimax(TICTACTOE, 1, ties=first).run(states, KEY).action.tolist() == [0] * 4000
+
+
+def test_what_makes_no_sense_is_refused_with_a_sentence() -> None:
+    with pytest.raises(SearchError, match="depth=0: .* at least 1"):
+        Minimax(TICTACTOE, 0)
+    with pytest.raises(SearchError, match="width=0"):
+        Minimax(TICTACTOE, 1, width=0)
+    with pytest.raises(SearchError, match="dice has chance"):
+        Minimax(Dice(), 2)
+    with pytest.raises(SearchError, match="Position 0 of the batch is already over"):
+        Minimax(CONNECT4, 2).run(stacked(CONNECT4, "1 2 1 2 1 2 1"), KEY)
+    with pytest.raises(SearchError, match="not positions of tictactoe"):
+        Minimax(TICTACTOE, 2).run(stacked(CONNECT4, "1"), KEY)

@@ -1,0 +1,110 @@
+"""The array search and its plain twin grow the same trees, visit for visit, with every rule on every kind of game.
+
+Compiling costs more than searching, so the rules share one compiled search a game: each lane of the batch has its
+own. What is compared is always the whole tree: visits, mean values and links of every move of every node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia import games
+from tabia.games.game import Game, State
+from tabia.search import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Search, Uct, choice, gumbel
+from tabia.search.leaves import fingerprint
+from tabia.search.reference import Reference, final_move
+from tabia.search.selection import Reduced, as_loss, as_parent
+
+from .comparing import TOLERANCE, ByLane, differences, lane_of
+from .positions import batch_size, one, random_network, random_positions, random_weights
+from .toy_games import Race, Ring
+
+RULES = ByLane(
+    considered=4,
+    rules=(
+        Puct(), Puct(c=3.0, unvisited=as_loss), Puct(c=2.0, unvisited=as_parent), Puct(unvisited=Reduced(0.3)),
+        Puct(c=15.0, own_visit=False), Puct(base=50.0), Uct(), Uct(c=0.5), Omc(), Pbbm(), MiniAlphaGo(),
+        MiniAlphaGo(c1=0.7), Gumbel(considered=4), Gumbel(considered=4, rescale=True, scale=0.1),
+    ),
+)  # fmt: skip
+GAMES: dict[str, tuple[Game, int]] = {  # each with how many random moves its positions have behind them at most
+    "tictactoe": (games.make("tictactoe"), 5),
+    "connect3": (games.make("connect3"), 5),
+    "connect4": (games.make("connect4"), 12),
+    "chinese-checkers": (games.make("chinese-checkers"), 40),
+    "race": (Race(), 5),
+    "ring": (Ring(), 10),
+}
+KEY = jax.random.key(3)
+
+
+def check(name: str, simulations: int, *, rounds: int = 1, seed: int = 7, past: int = 0, **options: Any) -> None:
+    """Search `rounds` positions with each rule both ways, and compare."""
+    game, most_moves = GAMES[name]
+    search = Search(game, random_network(game), simulations, RULES, **options)
+    twin_options = {key: value for key, value in options.items() if key != "keep"}
+    states = random_positions(game, rounds * len(RULES.rules), seed=seed, most_moves=most_moves)
+    histories, prints = neighbours(game, states, past)
+    result = search.run(random_weights(game), states, KEY, past=prints)
+    noise = root_noise(batch_size(states), game.num_actions)
+    for lane in range(batch_size(states)):
+        rule = RULES.of(lane)
+        twin = Reference(game, search.evaluate, simulations, rule, **twin_options)
+        root = twin.run(random_weights(game), one(states, lane), gumbel=noise[lane], past=histories[lane])
+        found = differences(lane_of(result.tree, lane), root)
+        assert not found, f"lane {lane}, {rule}:\n" + "\n".join(found[:5])
+        action = result.action if isinstance(rule, Gumbel) else choice.most_visits(result)
+        assert int(action[lane]) == final_move(rule, root, noise[lane])
+        np.testing.assert_allclose(np.asarray(result.values[lane]), root.means, atol=TOLERANCE)
+
+
+def root_noise(batch: int, actions: int) -> list[list[float]]:
+    """The noise the search draws at its roots with KEY, drawn once more."""
+    _, root_key, _ = jax.random.split(KEY, 3)
+    return np.asarray(gumbel.sample(RULES, jax.random.split(root_key)[1], (batch, actions))).tolist()
+
+
+def neighbours(game: Game, states: State, count: int) -> tuple[list[list[State]], jax.Array | None]:
+    """The positions after each lane's first `count` legal moves, to be declared the game's past, and their prints."""
+    if not count:
+        return [[]] * batch_size(states), None
+    actions = jnp.argsort(~jax.vmap(game.legal)(states), axis=1)[:, :count]
+    after = jax.vmap(lambda state, moves: jax.vmap(lambda move: game.step(state, move))(moves))(states, actions)
+    prints = jax.vmap(jax.vmap(lambda state: fingerprint(game, state)))(after)
+    return [[one(one(after, lane), index) for index in range(count)] for lane in range(batch_size(states))], prints
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_rule_grows_the_twins_tree(name: str) -> None:
+    check(name, 60)
+
+
+@pytest.mark.parametrize("name", ["connect4", "ring", "chinese-checkers"])
+def test_equal_positions_share_a_node_as_in_the_twin(name: str) -> None:
+    check(name, 80, transpositions=True)
+
+
+@pytest.mark.parametrize("name", ["ring", "chinese-checkers"])
+def test_loops_are_cut_as_in_the_twin(name: str) -> None:
+    check(name, 80, cut_loops=True, past=2)
+
+
+@pytest.mark.parametrize("name", ["ring"])
+def test_shared_nodes_and_a_past_go_together(name: str) -> None:
+    check(name, 80, transpositions=True, cut_loops=True, past=1)
+
+
+def test_walks_may_be_bounded() -> None:
+    check("ring", 60, transpositions=True, max_depth=3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("options", [{}, {"transpositions": True}, {"cut_loops": True}], ids=str)
+def test_bigger_trees_of_many_more_positions(name: str, options: dict[str, bool]) -> None:
+    check(name, 300, rounds=6, seed=8, **options)
