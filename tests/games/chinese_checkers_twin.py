@@ -140,9 +140,9 @@ class Twin:
             origin, end = (FIELD_OF_NAME[text] for text in move.split("-"))
             self.board[origin], self.board[end] = 0, self.player
         self.moves += 1
-        self._award()
+        self.award()
 
-    def _award(self) -> None:
+    def award(self) -> None:
         if not any(self.points.values()):
             for player in (1, 2, 3):  # first, who moved "all his pieces from his start zone into his end zone"
                 if all(self.board[field] == player for field in ENDS[player]):

@@ -40,7 +40,7 @@ def random_games(count: int, seed: int) -> tuple[State, np.ndarray]:
     Initialize agent, a third almost greedy.
     """
     rows = jnp.asarray(gains())
-    leaning = [jnp.zeros(rows.shape), jnp.log2(jnp.array([1.0, 2.0, 4.0]))[jnp.sign(rows) + 1], 1.5 * rows]
+    leaning = [jnp.zeros(rows.shape), jnp.log(jnp.array([1.0, 2.0, 4.0]))[jnp.sign(rows) + 1], 1.5 * rows]
     weights = jnp.stack(leaning)[jnp.arange(count) % 3]
 
     def turn(state: State, key: jax.Array) -> tuple[State, tuple[State, jax.Array]]:
@@ -104,6 +104,30 @@ def _by_position(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, np.searchsorted(positions, np.arange(1, len(mask)))
 
 
+def random_boards(count: int) -> np.ndarray:
+    """[count, F] any number of pieces wherever their seats may stand, more crowded and mixed than games make it."""
+    rng = np.random.default_rng(0)
+    seats = rng.integers(0, 3, (count, GAME.fields))
+    open_to = np.array([[field in twin.ACCESSIBLE[seat + 1] for seat in range(3)] for field in twin.BOARD])
+    taken = np.take_along_axis(open_to, seats.T, axis=1).T & (rng.random(seats.shape) < rng.random((count, 1)))
+    return np.where(taken, seats, -1).astype(np.int32)
+
+
+def test_random_boards_agree_with_the_twin() -> None:
+    boards, names = random_boards(6_000), names_by_seat()
+    states = jax.jit(jax.vmap(GAME.arrange))(boards, jnp.arange(len(boards), dtype=jnp.int32) % 3)
+    passes = 0
+    for board, moves, settled, mask in zip(*map(np.asarray, states), strict=True):
+        judge = twin.Twin()
+        judge.moves = int(moves)
+        judge.board = dict(zip(twin.BOARD, (board + 1).tolist(), strict=True))
+        judge.award()
+        assert {names[moves][action] for action in np.flatnonzero(mask)} == judge.legal()
+        assert settled.tolist() == list(judge.points.values())
+        passes += bool(mask[PASS])
+    assert passes > 100
+
+
 def test_the_mover_sees_the_board_turned() -> None:
     states, actions = random_games(30, seed=5)
     seen = np.asarray(jax.jit(jax.vmap(jax.vmap(GAME.observe)))(states))
@@ -156,11 +180,7 @@ def test_a_hundred_actions_are_never_legal_and_all_others_are() -> None:
         assert mask[NAMES.index(name)], name
     assert bool(GAME.read("." * GAME.fields).legal[PASS])
 
-    # Whatever stands where: boards with any number of pieces, far more crowded and mixed than games can make them.
-    rng = np.random.default_rng(0)
-    seats = rng.integers(0, 3, (20_000, GAME.fields))
-    free = rng.random((20_000, GAME.fields)) < rng.random((20_000, 1))
-    boards = jnp.asarray(np.where(free, -1, seats), jnp.int32)
+    boards = jnp.asarray(random_boards(20_000))
     ever = np.asarray(jax.jit(jax.vmap(lambda board: GAME.arrange(board, jnp.int32(0)).legal))(boards)).any(axis=0)
     assert {NAMES[action] for action in np.flatnonzero(~ever)} >= dead
 

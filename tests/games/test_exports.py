@@ -83,6 +83,14 @@ def test_gym_counts_an_illegal_action_as_lost() -> None:
     assert env.reset()[1]["action_mask"].all()
 
 
+@pytest.mark.parametrize("action", [-1, 9, 0.5, "b2"])
+def test_gym_refuses_what_is_no_action(action: object) -> None:
+    env = gym.GameEnv("tictactoe")
+    env.reset()
+    with pytest.raises(GameError, match="is none of tictactoe: they go from 0 to 8"):
+        env.step(action)
+
+
 def test_seeds_decide_what_chance_does() -> None:
     def game_of(seed: int) -> list[list[float]]:
         env = gym.GameEnv(OpenChance())

@@ -13,17 +13,17 @@ from .broken_games import BROKEN, Broken, Crashing, Endless, OpenChance
 
 MORE = [
     "connect:rows=5,columns=4,line=3,players=3",
-    "connect:rows=1,columns=9,line=2,players=4",
-    "connect:rows=32,columns=2,line=5",
-    "othello:size=4",
     "chinese-checkers:fields=121,players=6,moves_each=10",
-    "tictactoe:history=3",
     "connect4:history=2",
 ]
 LONG = [
     *(f"chinese-checkers:fields=121,players={players}" for players in (2, 3, 4, 6)),
+    "connect:rows=1,columns=9,line=2,players=4",
+    "connect:rows=32,columns=2,line=5",
     "connect:rows=32,columns=32,line=32,players=4",
+    "othello:size=4",
     "othello:size=6,history=4",
+    "tictactoe:history=3",
     "checkers:history=8",
     "chinese-checkers:history=2",
 ]

@@ -52,7 +52,9 @@ class Connect(Game):
             raise GameError(f"connect takes 1 to 32 rows and columns, not {self.rows} x {self.columns}.")
         if not 2 <= self.line <= max(self.rows, self.columns):
             longest = max(self.rows, self.columns)
-            raise GameError(f"A line of {self.line} is impossible on {self.rows} x {self.columns}; allowed: 2 to {longest}.")
+            raise GameError(
+                f"A line of {self.line} is impossible on {self.rows} x {self.columns}; allowed: 2 to {longest}."
+            )
         if not 2 <= self.players <= 4:
             raise GameError(f"connect seats 2 to 4 players, not {self.players}.")
 

@@ -1,10 +1,10 @@
 """Tic-tac-toe.
 
-    0 | 1 | 2        action i sets a stone on field i; names are a1 to c3,
-   ---+---+---       column letter first, row 1 at the bottom:
-    3 | 4 | 5        field 0 is a3, field 4 is b2, field 8 is c1.
-   ---+---+---
-    6 | 7 | 8        The stones of a seat are nine bits of one word, bit i for field i.
+ 0 | 1 | 2        action i sets a stone on field i; names are a1 to c3,
+---+---+---       column letter first, row 1 at the bottom:
+ 3 | 4 | 5        field 0 is a3, field 4 is b2, field 8 is c1.
+---+---+---
+ 6 | 7 | 8        The stones of a seat are nine bits of one word, bit i for field i.
 """
 
 from __future__ import annotations

@@ -76,16 +76,16 @@ def text(root: Branch) -> str:
 def dot(root: Branch) -> str:
     """The tree in Graphviz's language."""
     lines = ["digraph tree {", '  node [shape=box, style="rounded,filled", fillcolor="#f4ead5", fontname="sans-serif"];']
-    names: dict[int, str] = {}
-    for index, (_, branch) in enumerate(_walk(root)):
-        names[id(branch)] = f"n{index}"
+
+    def add(branch: Branch, name: str) -> None:
         bold = ", penwidth=3" if branch.main else ""
-        lines.append(f'  n{index} [label="{branch.move}\\n{branch.visits}  {branch.value:+.2f}"{bold}];')
-        lines += [f"  n{index} -> {{{id(child)}}};" for child in branch.children]
-    text = "\n".join([*lines, "}"])
-    for identity, name in names.items():
-        text = text.replace(f"{{{identity}}}", name)
-    return text + "\n"
+        lines.append(f'  {name} [label="{branch.move}\\n{branch.visits}  {branch.value:+.2f}"{bold}];')
+        for number, child in enumerate(branch.children):
+            lines.append(f"  {name} -> {name}_{number};")
+            add(child, f"{name}_{number}")
+
+    add(root, "root")
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 _WIDTH, _HEIGHT, _GAP = 92, 46, 34

@@ -61,6 +61,10 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
         """Play for the seat to move."""
         if self._ended():
             raise GameError("The game is over; call reset() before the next step().")
+        if not self.action_space.contains(action):
+            raise GameError(
+                f"Action {action!r} is none of {self.game.id}: they go from 0 to {self.game.num_actions - 1}."
+            )
         seat = self.to_play()
         before = float(self._table.scores[seat])
         if self._table.legal[action]:

@@ -60,11 +60,15 @@ def names_are_single_words(played: Trials) -> str | None:
 
 def games_come_back_from_text(played: Trials) -> str | None:
     """A game written as text is read back as the same actions."""
-    count = min(int(played.lengths[0]), 60)
-    actions = [int(action) for action in played.plies.action[:count, 0]]
-    written = moves.names(played.game, actions, seed=played.seed)
-    read = moves.actions(played.game, written, seed=played.seed)
-    return None if read == actions else f"{actions} was written {written!r} and read back as {read}."
+    for g in range(min(4, len(played.lengths))):
+        can_move = played.plies.choices[:60, g] > 0
+        count = len(can_move) if can_move.all() else int(can_move.argmin())
+        actions = [int(action) for action in played.plies.action[:count, g]]
+        written = moves.names(played.game, actions, seed=played.seed + g)
+        read = moves.actions(played.game, written, seed=played.seed + g)
+        if read != actions:
+            return f"{actions} was written {written!r} and read back as {read}."
+    return None
 
 
 def drawings_are_text(played: Trials) -> str | None:

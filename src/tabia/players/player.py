@@ -1,0 +1,39 @@
+"""Anyone who can choose a move: what matches, gates, studies, the command line and the server know of a player.
+
+Axis letters: B positions, A actions, P seats.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from jax import Array
+
+from tabia.games.game import Game, State
+
+
+class Choice(NamedTuple):
+    """The moves chosen for a batch of positions, and what led to them, as far as the player knows it."""
+
+    actions: Array  # int32[B]
+    policy: Array | None = None  # float32[B, A] the odds the move was chosen by, or the player's own policy
+    visits: Array | None = None  # float32[B, A]
+    means: Array | None = None  # float32[B, A] the mover's value of each action tried, in [-1, 1]
+    values: Array | None = None  # float32[B, P] what each seat may expect, in [-1, 1]
+    lines: list[list[str]] | None = None  # the main line of each position, as moves
+
+
+class Player(Protocol):
+    """Chooses moves for whole batches of positions of one game; a thousand games advance in one call.
+
+    Positions that are already over get any action; callers ignore it. The same key gives the same moves on a CPU.
+    """
+
+    @property
+    def spec(self) -> str:
+        """The text that `tabia.players.make` turns back into this player."""
+
+    @property
+    def game(self) -> Game: ...
+
+    def choose(self, states: State, key: Array) -> Choice: ...
