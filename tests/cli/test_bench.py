@@ -35,7 +35,18 @@ def test_a_row_compares_with_pgx_where_pgx_has_the_game(tmp_path: Path) -> None:
     assert alone["pgx"] is None and alone["ratio"] is None
     report = json.loads(out.read_text())
     assert report["rows"] == [shared, alone]
-    assert {"command", "date", "commit", "device", "processor", "cores", "python", "versions", "method"} < report.keys()
+    assert {
+        "command",
+        "date",
+        "commit",
+        "device",
+        "processor",
+        "cores",
+        "load",
+        "python",
+        "versions",
+        "method",
+    } < report.keys()
 
 
 @pytest.mark.usefixtures("brisk")

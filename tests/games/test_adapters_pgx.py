@@ -78,7 +78,7 @@ def test_plays_as_pgx_does(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("tic_tac_toe", "hex") else pytest.param(name, marks=pytest.mark.long) for name in LENGTHS]
+    "name", [name if name == "hex" else pytest.param(name, marks=pytest.mark.long) for name in LENGTHS]
 )
 def test_keeps_the_laws(name):
     verdicts = laws.check(make(f"pgx:{name}"), games=2 if name in LONG else 8)
@@ -124,7 +124,9 @@ def names_along(name: str, plies: int, seed: int, without: tuple[str, ...] = ())
 )
 def test_moves_are_named_as_in_openspiel(name, theirs, without):
     judge = pyspiel.load_game(theirs).new_initial_state()
-    for names, chosen in names_along(name, 60, seed=3, without=without):
+    positions = list(names_along(name, 50, seed=3, without=without))
+    assert len(positions) == 50
+    for names, chosen in positions:
         known = {judge.action_to_string(action).split()[-1].lower(): action for action in judge.legal_actions()}
         assert {move.lower() for move in names} == set(known) - set(without)
         judge.apply_action(known[chosen.lower()])
@@ -133,9 +135,9 @@ def test_moves_are_named_as_in_openspiel(name, theirs, without):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_chess_moves_are_uci(seed):
     judge = pyspiel.load_game("chess").new_initial_state()
-    for names, chosen in names_along("chess", 120, seed=seed):
-        if judge.is_terminal():
-            break
+    positions = list(names_along("chess", 120, seed=seed))
+    assert len(positions) == 120
+    for names, chosen in positions:
         assert {judge.parse_move_to_action(move) for move in names} == set(judge.legal_actions())
         judge.apply_action(judge.parse_move_to_action(chosen))
 

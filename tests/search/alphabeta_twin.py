@@ -63,7 +63,13 @@ def _nodes(looked: tuple[Any, ...]) -> list[Node]:
 
 
 def alpha_beta(
-    game: Game, node: Node, depth: int, heuristic: Heuristic | None = None, alpha: float = -np.inf, beta: float = np.inf
+    game: Game,
+    node: Node,
+    depth: int,
+    heuristic: Heuristic | None = None,
+    *,
+    alpha: float = -np.inf,
+    beta: float = np.inf,
 ) -> float:
     """What seat 0 can expect, if seat 1 wants the opposite; lines that cannot matter are cut off."""
     if node.over:
@@ -72,7 +78,7 @@ def alpha_beta(
         return node.promise[0]
     value = -np.inf if node.mover == 0 else np.inf
     for _, child in children(game, node, heuristic):
-        found = alpha_beta(game, child, depth - 1, heuristic, alpha, beta)
+        found = alpha_beta(game, child, depth - 1, heuristic, alpha=alpha, beta=beta)
         if node.mover == 0:
             value = max(value, found)
             alpha = max(alpha, value)

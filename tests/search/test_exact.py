@@ -119,9 +119,16 @@ def test_connect_on_4_by_4_has_tromps_161029_positions_and_is_a_draw() -> None:
     assert solution.values(batch([FOUR_BY_FOUR.init(KEY)])).tolist() == [[0.0, 0.0]]
 
 
+def test_othello_on_4_by_4_is_won_by_the_second_seat_as_published() -> None:
+    game = games.make("othello:size=4")  # a game with passes
+    assert solve(game).values(batch([game.init(KEY)])).tolist() == [[-1.0, 1.0]]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("rows", "columns", "positions"), [(5, 4, 1_706_255), (4, 5, 3_945_711)])
-def test_connect_on_larger_boards_has_as_many_positions_as_tromp_counted(rows: int, columns: int, positions: int) -> None:
+def test_connect_on_larger_boards_has_as_many_positions_as_tromp_counted(
+    rows: int, columns: int, positions: int
+) -> None:
     assert len(solve(games.make(f"connect:rows={rows},columns={columns},line=4"))) == positions
 
 
@@ -143,11 +150,10 @@ def test_nim_is_won_if_and_only_if_the_piles_do_not_cancel() -> None:
     won = solved(game).values(states)[:, 1]
     np.testing.assert_array_equal(won, np.where(cancel != 0, 1.0, -1.0))
     for pile, best in zip(piles, solved(game).best(states), strict=True):
-        if np.bitwise_xor.reduce(pile) and best.any():
-            for action in np.flatnonzero(best):
-                after = pile.copy()
-                after[action // 5] -= action % 5 + 1
-                assert np.bitwise_xor.reduce(after) == 0
+        after = [pile - (action % 5 + 1) * (np.arange(3) == action // 5) for action in range(15)]
+        cancelling = [bool((left >= 0).all()) and np.bitwise_xor.reduce(left) == 0 for left in after]
+        if np.bitwise_xor.reduce(pile) != 0:
+            np.testing.assert_array_equal(best, cancelling)
 
 
 def test_endings_of_a_large_game_are_solved_from_given_starts() -> None:
@@ -157,7 +163,8 @@ def test_endings_of_a_large_game_are_solved_from_given_starts() -> None:
     starts = jax.tree.map(lambda leaf: leaf[late], states)
     solution = solve(CONNECT4, starts=starts)
     wanted = [
-        twin.alpha_beta(CONNECT4, twin.root(CONNECT4, jax.tree.map(lambda leaf, i=i: leaf[i], starts)), 12) for i in range(12)
+        twin.alpha_beta(CONNECT4, twin.root(CONNECT4, jax.tree.map(lambda leaf, i=i: leaf[i], starts)), 12)
+        for i in range(12)
     ]
     assert len(set(wanted)) > 1
     np.testing.assert_array_equal(solution.values(starts)[:, 0], wanted)
@@ -166,7 +173,9 @@ def test_endings_of_a_large_game_are_solved_from_given_starts() -> None:
 @partial(jax.jit, static_argnums=0)
 def positions_after(game: Game, state: State, lines: Array) -> Array:
     """The words [n, K] after playing each line of actions [n, T]."""
-    return jax.vmap(lambda line: game.position(jax.lax.scan(lambda s, a: (game.step(s, a), None), state, line)[0]))(lines)
+    return jax.vmap(lambda line: game.position(jax.lax.scan(lambda s, a: (game.step(s, a), None), state, line)[0]))(
+        lines
+    )
 
 
 def test_a_game_that_goes_round_in_circles_is_refused_with_a_proof() -> None:

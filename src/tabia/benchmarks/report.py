@@ -38,6 +38,7 @@ def surroundings(command: str) -> dict[str, Any]:
         "device": jax.devices()[0].device_kind,
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),  # the last minute's, our own included: above `cores`, others were at work
         "python": platform.python_version(),
         "versions": {name: version for name in _LIBRARIES if (version := _version(name))},
     }

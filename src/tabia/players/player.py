@@ -36,4 +36,5 @@ class Player(Protocol):
     @property
     def game(self) -> Game: ...
 
-    def choose(self, states: State, key: Array) -> Choice: ...
+    def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
+        """Moves for the positions [B]; `ply` [B] says how many moves each game has seen, where the caller knows."""

@@ -69,8 +69,8 @@ class Budget:
         """Compile, off the clock, by growing a copy of the tree once for every new shape."""
         shape = (self, tree.faults.shape, past is None)
         if shape not in _WARM:
-            copy = jax.tree.map(jnp.copy, tree)
-            jax.block_until_ready(_grow(self.search, self.chunk, parameters, copy, root, key, 0, past))
+            copy = _grow(self.search, self.chunk, parameters, jax.tree.map(jnp.copy, tree), root, key, 0, past)
+            jax.block_until_ready(_harvest(self.search, copy, root))
             _WARM.add(shape)
 
     def _spent(self, result: Result, done: int, started: float) -> bool:

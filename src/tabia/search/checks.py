@@ -50,6 +50,10 @@ def positions(game: Game, states: State) -> None:
                 f"These are not positions of {game.id}: expected a batch of {like.dtype}{list(like.shape)}, "
                 f"got {leaf.dtype}{list(leaf.shape)}."
             )
+    sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(states)}
+    if len(sizes) > 1 or sizes & {(), (0,)}:
+        shown = " and ".join(sorted(str(size[0]) if size else "no" for size in sizes))
+        raise SearchError(f"A batch of one or more positions of {game.id} is needed; these states have {shown} rows.")
     over = np.flatnonzero(np.asarray(jax.vmap(game.over)(states)))
     if over.size:
         raise SearchError(f"Position {over[0]} of the batch is already over; there is nothing to search.")

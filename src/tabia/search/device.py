@@ -25,16 +25,42 @@ def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
     )  # fmt: skip
 
 
-def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, visits: float = 1.0) -> Tree:
+def back_up(tree: Tree, path: Path, values: Array, linked: Array) -> Tree:
     if not _has_kernels(tree):
-        return plain.back_up(tree, path, values, linked, visits=visits)
+        return plain.back_up(tree, path, values, linked)
+    from tabia.search import kernels
+
+    return jax.lax.platform_dependent(tree, path, values, linked, cuda=kernels.back_up, default=plain.back_up)
+
+
+def descend(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tree, Path, Array]:
+    if not _has_kernels(tree):
+        return plain.descend(tree, rule, leaves=leaves, max_depth=max_depth)
     from tabia.search import kernels
 
     return jax.lax.platform_dependent(
-        tree, path, values, linked,
-        cuda=partial(kernels.back_up, visits=visits),
-        default=partial(plain.back_up, visits=visits),
-    )  # fmt: skip
+        tree,
+        cuda=partial(kernels.descend, rule=rule, leaves=leaves, max_depth=max_depth),
+        default=partial(plain.descend, rule=rule, leaves=leaves, max_depth=max_depth),
+    )
+
+
+def back_up_many(tree: Tree, paths: Path, values: Array, linked: Array, marks: Array) -> Tree:
+    """Back up marked paths [K, ...], their values [K, B, P] and links [K, B], one after the other."""
+
+    def once(tree: Tree, step: tuple[Path, Array, Array, Array]) -> tuple[Tree, None]:
+        return plain.back_up(tree, *step), None
+
+    def plainly(tree: Tree, paths: Path, values: Array, linked: Array, marks: Array) -> Tree:
+        return jax.lax.scan(once, tree, (paths, values, linked, marks))[0]
+
+    if not _has_kernels(tree):
+        return plainly(tree, paths, values, linked, marks)
+    from tabia.search import kernels
+
+    return jax.lax.platform_dependent(
+        tree, paths, values, linked, marks, cuda=kernels.back_up_many, default=plainly
+    )
 
 
 def _has_kernels(tree: Tree) -> bool:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -47,13 +46,13 @@ class Graph(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What enumeration wants to know of positions."""
+    """What enumeration wants to know of n positions; arrays of the device, then of NumPy."""
 
-    words: Array  # uint32[N, K]
-    prints: Array  # uint32[N, 2]
-    legal: Array  # bool[N, A]
-    mover: Array  # int32[N]
-    scores: Array  # float32[N, P]
+    words: Any  # uint32[n, K]
+    prints: Any  # uint32[n, 2]
+    legal: Any  # bool[n, A]
+    mover: Any  # int32[n]
+    scores: Any  # float32[n, P]
 
 
 class Ply(NamedTuple):
@@ -102,9 +101,9 @@ def _graph(known: _Known, plies: list[Ply]) -> Graph:
 def _positions(
     game: Game, states: State, parents: np.ndarray | None = None, actions: np.ndarray | None = None
 ) -> Iterator[tuple[int, State, Facts]]:
-    """The states [n, ...], or those after playing `actions` in the rows `parents`: how many, states and facts, by chunk.
+    """The states [n, ...], or those after playing `actions` in the rows `parents`, and their facts, chunk by chunk.
 
-    Rows beyond the count are padding.
+    With each chunk comes a count; the rows beyond it are padding.
     """
     rows = np.arange(len(jax.tree.leaves(states)[0])) if parents is None else parents
     size = CHUNKS[0] if len(rows) <= CHUNKS[0] else CHUNKS[1]
@@ -173,7 +172,7 @@ class _Known:
         self.game, self.limit, self.count = game, limit, 0
         self.words = np.empty((0, width), np.uint32)  # [capacity, K]
         self.prints = np.empty(0, np.uint64)  # [capacity]
-        # Sorted fingerprints and their numbers. Inserting into the few of late is cheap; now and then they join the rest.
+        # Sorted fingerprints and their numbers. Inserting among the few of late is cheap; at times they join the rest.
         self.rest = self.late = (np.empty(0, np.uint64), np.empty(0, np.int32))
 
     def number(self, prints: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +185,9 @@ class _Known:
         self._add(unique[unknown], words[new])
         numbers = numbers[back]
         if not np.array_equal(self.words[numbers], words):
-            raise SearchError(f"Two positions of {self.game.id} share a 64-bit fingerprint, so it cannot be solved exactly.")
+            raise SearchError(
+                f"Two positions of {self.game.id} share a 64-bit fingerprint, so it cannot be solved exactly."
+            )
         return numbers, new
 
     def _add(self, prints: np.ndarray, words: np.ndarray) -> None:

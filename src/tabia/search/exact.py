@@ -34,7 +34,7 @@ from tabia.search.positions import Index, index
 class Table(NamedTuple):
     """What is known of N positions, for compiled code to look up."""
 
-    index: Index
+    where: Index
     values: Array  # float32[N, P] what each seat gets, scaled to [-1, 1]
     best: Array  # uint32[N, W] bit a % 32 of word a // 32: action a keeps the mover's value
     fastest: Array  # uint32[N, W] the same for moves that also win fastest or hold out longest
@@ -74,10 +74,10 @@ class Solution:
         Logits are 0 for the best moves and -gap for the others; a position that cannot be reached gets NaN, which
         searches report.
         """
-        return Perfect(self.game, self.table.index.steps_needed, gap)
+        return Perfect(self.game, self.table.where.steps_needed, gap)
 
     def _rows(self, states: State) -> Array:
-        rows = _find(self.game, self.table.index.steps_needed, self.table.index, states)
+        rows = _find(self.game, self.table.where.steps_needed, self.table.where, states)
         missing = np.flatnonzero(np.asarray(rows) < 0)
         if missing.size:
             unknown = jax.tree.map(lambda leaf: leaf[missing[0]], states)
@@ -97,7 +97,7 @@ class Perfect:
     gap: float
 
     def __call__(self, table: Table, states: State, key: Array) -> Evaluation:
-        rows = table.index.find(self.game, states, steps=self.steps)
+        rows = table.where.find(self.game, states, steps=self.steps)
         logits = jnp.where(_bits(table.best[rows], self.game.num_actions), 0.0, -self.gap)
         values = jnp.where((rows < 0)[:, None], jnp.nan, table.values[rows])
         return Evaluation(logits, values)
@@ -108,8 +108,8 @@ def solve(
 ) -> Solution:
     """Solve a game from its start, or from all the positions `starts` [S, ...].
 
-    Takes about 4 K + 10 b + 60 bytes a position, with K words a position and b moves. Raises TooLarge if there are more
-    than `limit`, and Endless if a position can come again. `progress` is told each ply and how many positions there are.
+    Raises TooLarge if there are more than `limit` positions, and Endless if one can come again. `progress` is told each
+    ply and how many positions there are so far. Connect on 5 columns and 4 rows, 3.9 million, takes 10 s and 1.5 GB.
     """
     if game.chance:
         raise SearchError(f"{game.id} has chance; only games without can be solved exactly.")
@@ -124,7 +124,7 @@ def solve(
 def _table(game: Game, graph: Graph, ending: Ending) -> Table:
     place, order = index(graph.prints, graph.words)
     return Table(
-        index=place,
+        where=place,
         values=jnp.asarray(ending.values[order]),
         best=jnp.asarray(_packed(game, graph, ending.best)[order]),
         fastest=jnp.asarray(_packed(game, graph, ending.fastest)[order]),

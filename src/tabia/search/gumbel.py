@@ -51,7 +51,8 @@ class Gumbel:
         """sigma of each move's value; moves never tried take the mixed value of the node."""
         values = jnp.where(node.visits > 0, node.means, mixed_value(node)[..., None])
         if self.rescale:
-            low, high = values.min(axis=-1, keepdims=True), values.max(axis=-1, keepdims=True)
+            low = jnp.where(node.exists, values, jnp.inf).min(axis=-1, keepdims=True)
+            high = jnp.where(node.exists, values, -jnp.inf).max(axis=-1, keepdims=True)
             values = (values - low) / jnp.maximum(high - low, 1e-8)
         return (self.visit_offset + node.visits.max(axis=-1, keepdims=True)) * self.scale * values
 

@@ -16,8 +16,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 
 from tabia.search.selection import Rule, choose
-from tabia.search.tree import ILLEGAL, LINK, LOGIT, SEAT, TOTAL, VALUE, VISITS, Tree, View
-from tabia.search.walk import Path
+from tabia.search.tree import LINK, LOGIT, MISSING, NO_CHILD, PENDING, SEAT, TOTAL, VALUE, VISITS, Tree, View
+from tabia.search.walk import Path, virtual_worth
 
 
 def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: bool = False) -> Path:
@@ -76,7 +76,7 @@ def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
         return plgpu.load(_cell(records, node, lane, rows, index), mask=known, other=other)
 
     return View(
-        logits=column(LOGIT, ILLEGAL),
+        logits=column(LOGIT, MISSING),
         visits=column(VISITS, 0.0),
         totals=column(TOTAL, 0.0),
         value=plgpu.load(_cell(records, node, lane, num_actions, VALUE)),
@@ -84,11 +84,11 @@ def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
 
 
 def back_up(
-    tree: Tree, path: Path, values: Array, linked: Array, *, visits: float = 1.0, interpret: bool = False
+    tree: Tree, path: Path, values: Array, linked: Array, *, interpret: bool = False
 ) -> Tree:
     """As `walk.back_up`."""
     records = pl.pallas_call(
-        partial(_back_up, levels=path.nodes.shape[0], num_actions=tree.num_actions, visits=visits),
+        partial(_back_up, levels=path.nodes.shape[0], num_actions=tree.num_actions),
         grid=(values.shape[0],),
         out_shape=jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
         input_output_aliases={0: 0},
@@ -101,7 +101,7 @@ def back_up(
 
 def _back_up(
     _: Any, nodes: Any, actions: Any, seats: Any, depth: Any, values: Any, linked: Any, records: Any,
-    *, levels: int, num_actions: int, visits: float,
+    *, levels: int, num_actions: int,
 ) -> None:  # fmt: skip
     lane = pl.program_id(0)
     level = jnp.arange(_power_of_two(levels))
@@ -113,9 +113,112 @@ def _back_up(
     seat = plgpu.load(seats.at[level, lane], mask=on_path, other=0)
     value = plgpu.load(values.at[lane, seat], mask=on_path, other=0.0)
     link = jnp.where(level == length - 1, plgpu.load(linked.at[lane]), 0.0)
-    for column, change in ((VISITS, visits), (TOTAL, value), (LINK, link)):
-        cell = _cell(records, node, lane, action, column)
-        plgpu.store(cell, plgpu.load(cell, mask=on_path, other=0.0) + change, mask=on_path)
+    for column, change in ((VISITS, 1.0), (TOTAL, value), (LINK, link)):
+        _add(_cell(records, node, lane, action, column), change, on_path)
+
+
+def descend(
+    tree: Tree, rule: Rule, *, leaves: int, max_depth: int, interpret: bool = False
+) -> tuple[Tree, Path, Array]:
+    """As `walk.descend`: all walks of a step in one launch, each tree's one after the other."""
+    _, batch, rows, _ = tree.records.shape
+    lanes = jax.ShapeDtypeStruct((leaves, batch), jnp.int32)
+    steps = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.int32)
+    links = jax.ShapeDtypeStruct((leaves, batch), jnp.float32)
+    marks = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.float32)
+    records, *path, marked = pl.pallas_call(
+        partial(_descend, rule=rule, num_actions=rows - 1, leaves=leaves, max_depth=max_depth, alone=interpret),
+        grid=(batch,),
+        out_shape=[jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype), steps, steps, steps, *[lanes] * 3, links, marks],
+        input_output_aliases={0: 0},
+        compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
+        interpret=interpret,
+        name="tabia_descend",
+    )(tree.records)
+    return tree._replace(records=records), Path(*path), marked
+
+
+def _descend(
+    _: Any, records: Any, nodes: Any, actions: Any, seats: Any, depth: Any, leaf: Any, last: Any, link: Any, marks: Any,
+    *, rule: Rule, num_actions: int, leaves: int, max_depth: int, alone: bool,
+) -> None:  # fmt: skip
+    lane = pl.program_id(0)
+
+    def deeper(turn: Array, carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        level, _, _, to = carry
+        node = to.astype(jnp.int32)
+        seen = _view(records, node, lane, num_actions)
+        action = choose(rule(seen), seen.legal)
+        visits, total = (_cell(records, node, lane, action, column) for column in (VISITS, TOTAL))
+        count, sum_ = plgpu.load(visits), plgpu.load(total)
+        worth = virtual_worth(count, sum_)
+        plgpu.store(visits, count + 1.0)
+        plgpu.store(total, sum_ + worth)
+        plgpu.store(nodes.at[turn, level, lane], node)
+        plgpu.store(actions.at[turn, level, lane], action)
+        plgpu.store(marks.at[turn, level, lane], worth)
+        plgpu.store(seats.at[turn, level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32))
+        return level + 1, node, action, plgpu.load(_cell(records, node, lane, action, LINK))
+
+    def walking(carry: tuple[Array, Array, Array, Array]) -> Array:
+        return (carry[3] >= 0) & (carry[0] < max_depth)
+
+    def once(turn: Array, _: Array) -> Array:
+        start = (jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
+        level, node, action, to = jax.lax.while_loop(walking, partial(deeper, turn), start)
+        plgpu.store(depth.at[turn, lane], level)
+        plgpu.store(leaf.at[turn, lane], node)
+        plgpu.store(last.at[turn, lane], action)
+        plgpu.store(link.at[turn, lane], to)
+        pending = jnp.where(to == NO_CHILD, float(PENDING), to)
+        plgpu.store(_cell(records, node, lane, action, LINK), pending)
+        if not alone:
+            plgpu.debug_barrier()  # the next walk reads what other threads of this one wrote
+        return jnp.int32(0)
+
+    jax.lax.fori_loop(0, leaves, once, jnp.int32(0))
+
+
+def back_up_many(
+    tree: Tree, paths: Path, values: Array, linked: Array, marks: Array, *, interpret: bool = False
+) -> Tree:
+    """As `device.back_up_many`'s plain twin: all marked paths of a step in one launch."""
+    leaves, levels, batch = paths.nodes.shape
+    records = pl.pallas_call(
+        partial(_back_up_marked, levels=levels, num_actions=tree.num_actions, alone=interpret),
+        grid=(batch, leaves),
+        out_shape=jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
+        input_output_aliases={0: 0},
+        compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
+        interpret=interpret,
+        name="tabia_back_up_many",
+    )(tree.records, paths.nodes, paths.actions, paths.seats, paths.depth, values, linked, marks)
+    return tree._replace(records=records)
+
+
+def _back_up_marked(
+    _: Any, nodes: Any, actions: Any, seats: Any, depth: Any, values: Any, linked: Any, marks: Any, records: Any,
+    *, levels: int, num_actions: int, alone: bool,
+) -> None:  # fmt: skip
+    lane, turn = pl.program_id(0), pl.program_id(1)
+    level = jnp.arange(_power_of_two(levels))
+    length = plgpu.load(depth.at[turn, lane])
+    on_path = level < length
+    node = plgpu.load(nodes.at[turn, level, lane], mask=on_path, other=0)
+    action = plgpu.load(actions.at[turn, level, lane], mask=on_path, other=num_actions)
+    seat = plgpu.load(seats.at[turn, level, lane], mask=on_path, other=0)
+    value = plgpu.load(values.at[turn, lane, seat], mask=on_path, other=0.0)
+    mark = plgpu.load(marks.at[turn, level, lane], mask=on_path, other=0.0)
+    link = jnp.where(level == length - 1, plgpu.load(linked.at[turn, lane]), 0.0)
+    for column, change in ((TOTAL, value - mark), (LINK, link)):
+        if alone:
+            _add(_cell(records, node, lane, action, column), change, on_path)
+        else:  # paths of one tree share their first moves and are written at the same time
+            plgpu.atomic_add(records, (node, lane, action, jnp.int32(column)), change, mask=on_path)
+
+
+def _add(cell: Any, change: Array | float, mask: Array) -> None:
+    plgpu.store(cell, plgpu.load(cell, mask=mask, other=0.0) + change, mask=mask)
 
 
 def _cell(records: Any, node: Array, lane: Array, row: Array | int, column: int) -> Any:

@@ -76,6 +76,13 @@ def met_before(tree: Tree, path: Path, prints: Array, past: Array | None) -> Arr
     return met if past is None else met | jnp.any(jnp.all(past == prints[:, None], axis=-1), axis=-1)
 
 
+def first_equals(found: Leaves) -> Array:
+    """int32[K, B]: for each of K new leaves a tree, the first of them with the same position."""
+    assert found.prints is not None
+    same = jnp.all(found.prints[:, None] == found.prints[None], axis=-1) & (found.child == NEW)[None]
+    return jnp.argmax(same, axis=1).astype(jnp.int32)
+
+
 def equal_node(tree: Tree, prints: Array) -> tuple[Array, Array]:
     """The first node of each tree with this fingerprint, and whether there is one."""
     same = jnp.all(tree.prints == prints[None], axis=-1) & (jnp.arange(tree.capacity) < tree.size)[:, None]

@@ -15,25 +15,36 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import State
+from tabia.search import checks
+from tabia.search.errors import SearchError
 from tabia.search.search import Result, Search, grow, harvest, plant, prepare_root
 from tabia.search.tree import LINK, NO_CHILD, Tree, room
 
 
-def run_on(search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array) -> Result:
+def run_on(
+    search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array, *, past: Array | None = None
+) -> Result:
     """Search on after `actions` [B] were played from the tree's roots and led to `states`.
 
-    Games whose tree has no node for the new position start afresh. To follow several moves, `advance` first.
+    Games whose tree has no node for the new position start afresh.
     """
-    return _run_on(search, parameters, tree, actions, states, key)
+    if not search.keep:
+        raise SearchError("keep=0: to search on, the first search already must set room aside for nodes to be kept.")
+    checks.roots(search, parameters, states)
+    result = _run_on(search, parameters, tree, actions, states, key, past)
+    checks.answers(search.game, states, result.tree.faults)
+    return result
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_on(search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array) -> Result:
+def _run_on(
+    search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array, past: Array | None
+) -> Result:
     plant_key, root_key, grow_key = jax.random.split(key, 3)
     fresh = plant(search, parameters, states, plant_key)
     tree = graft(fresh, tree, actions, keep=search.keep)
     tree, root = prepare_root(search, tree, root_key)
-    tree = grow(search, parameters, tree, root, grow_key, 0, search.simulations, None)
+    tree = grow(search, parameters, tree, root, grow_key, 0, search.simulations, past)
     return harvest(search, tree, root)
 
 
@@ -80,7 +91,28 @@ def _layout(tree: Tree, child: Array) -> tuple[Array, Array]:
 
 
 def _below(tree: Tree, child: Array) -> Array:
-    """bool[N, B]: the nodes that hang below `child`, itself included, each followed up by one of its parents."""
+    """bool[N, B]: the nodes that hang below `child`, itself included."""
+    return _below_shared(tree, child) if tree.prints is not None else _below_alone(tree, child)
+
+
+def _below_shared(tree: Tree, child: Array) -> Array:
+    """Where a node may have many parents: spread down, level by level, until nothing new is met."""
+    nodes, lanes = tree.capacity, jnp.arange(child.shape[0])
+    links = tree.records[:, :, :-1, LINK]
+    target = jnp.where(links >= 0, links, nodes).astype(jnp.int32)
+
+    def spread(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        reached, _ = carry
+        sources = jnp.broadcast_to(reached[:, :, None], links.shape)
+        hit = jnp.zeros((nodes + 1, *reached.shape[1:]), bool).at[target, lanes[None, :, None]].max(sources)[:nodes]
+        return reached | hit, jnp.any(hit & ~reached)
+
+    start = jnp.arange(nodes)[:, None] == child[None]
+    return jax.lax.while_loop(lambda carry: carry[1], spread, (start, jnp.bool_(True)))[0]
+
+
+def _below_alone(tree: Tree, child: Array) -> Array:
+    """Where a node has one parent: look up twice as far each time."""
     nodes, batch = tree.capacity, child.shape[0]
     lanes = jnp.arange(batch)
     links = tree.records[:, :, :-1, LINK]

@@ -28,7 +28,7 @@ class Noise:
         legal = logits > ILLEGAL / 2
         count = jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
         alpha = jnp.broadcast_to(self.total / count if self.alpha is None else self.alpha, logits.shape)
-        gammas = jnp.where(legal, jax.random.gamma(key, alpha), 0.0)
-        drawn = gammas / jnp.maximum(gammas.sum(axis=-1, keepdims=True), 1e-30)
+        # A Dirichlet draw is a share of gamma draws; their logarithms survive where a small alpha makes them all 0.
+        drawn = jax.nn.softmax(jnp.where(legal, jax.random.loggamma(key, alpha), ILLEGAL), axis=-1)
         stirred = (1.0 - self.fraction) * jnp.exp(logits) + self.fraction * drawn
         return records.at[:, :-1, LOGIT].set(jnp.where(legal, jnp.log(jnp.maximum(stirred, 1e-30)), ILLEGAL))

@@ -8,7 +8,7 @@ Axis letters: N nodes, B batch, A actions, P seats, K leaves a step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,11 +21,14 @@ from tabia.search import checks, device, gumbel
 from tabia.search import tree as trees
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.gumbel import Gumbel
-from tabia.search.leaves import NEW, Leaves, fingerprint, leaves
+from tabia.search.leaves import NEW, Leaves, fingerprint, first_equals, leaves
 from tabia.search.roots import Noise
 from tabia.search.selection import Puct, Rule, choose
 from tabia.search.tree import NO_CHILD, PENDING, Tree, View
-from tabia.search.walk import Path
+from tabia.search.walk import Path, mark
+
+
+YOUTH = 8  # a tree is young until it has seen this many simulations for each leaf of a step
 
 
 class Result(NamedTuple):
@@ -50,8 +53,7 @@ class Search:
     - `cut_loops`: a position met again on the path, or given as past, is scored as it stands;
     - `outcomes`: how many sampled outcomes each action of a chance game keeps;
     - `keep`: room for that many nodes of an earlier search (see `reuse`);
-    - `max_depth`: no path is longer;
-    - `virtual_value`: what a walk still under way is worth to every mover, with several leaves a step.
+    - `max_depth`: no path is longer.
     """
 
     game: Game
@@ -65,7 +67,6 @@ class Search:
     outcomes: int = 32
     keep: int = 0
     max_depth: int | None = None
-    virtual_value: float = -1.0
 
     def __post_init__(self) -> None:
         checks.settings(self)
@@ -98,8 +99,19 @@ def _explore(search: Search, parameters: Any, states: State, key: Array, past: A
     plant_key, root_key, grow_key = jax.random.split(key, 3)
     tree = plant(search, parameters, states, plant_key)
     tree, root = prepare_root(search, tree, root_key)
-    tree = grow(search, parameters, tree, root, grow_key, 0, search.simulations, past)
+    done = 0
+    for leaves, count in phases(search):
+        tree = grow(replace(search, leaves=leaves), parameters, tree, root, grow_key, done, count, past)
+        done += count
     return harvest(search, tree, root)
+
+
+def phases(search: Search) -> list[tuple[int, int]]:
+    """How many leaves a step, and for how many simulations: fewer while the tree is young and every visit counts."""
+    young = search.leaves * YOUTH
+    if search.leaves < 4 or search.simulations < 2 * young:
+        return [(search.leaves, search.simulations)]
+    return [(search.leaves // 4, young), (search.leaves, search.simulations - young)]
 
 
 def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
@@ -171,32 +183,36 @@ def wide(
 ) -> Tree:
     """`search.leaves` simulations in every tree with one evaluator call.
 
-    The walks follow one another; each leaves virtual visits behind, worth `virtual_value` to every mover, which
-    keep the next walk off its path and are made good when the values are known.
+    The walks follow one another; each leaves virtual visits behind, which keep the next one off its path and are made
+    good when the values are known.
     """
-    batch, seats = tree.root_values.shape
-    virtual = jnp.full((batch, seats), search.virtual_value)
-
-    def descend(tree: Tree, index: Array) -> tuple[Tree, Path]:
-        path = select(search, tree, root, number + index)
-        pending = jnp.where(path.link == NO_CHILD, float(PENDING - NO_CHILD), 0.0)
-        return device.back_up(tree, path, virtual, pending), path
-
-    def settle(tree: Tree, walked: tuple[Path, Array, Array]) -> tuple[Tree, None]:
-        path, values, child = walked
-        linked = jnp.where(path.link == NO_CHILD, child - PENDING, 0.0)
-        return device.back_up(tree, path, values - virtual, linked, visits=0.0), None
-
-    order = jnp.arange(search.leaves)
-    tree, paths = jax.lax.scan(descend, tree, order)
-    found = jax.vmap(lambda path: look(search, tree, path, key, past))(paths)
+    batch, order = tree.faults.shape[0], jnp.arange(search.leaves)
+    before = tree  # whose means no virtual visit has touched
+    tree, paths, marks = select_many(search, tree, root, number)
+    found = jax.vmap(lambda path: look(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
     evaluation = search.evaluate(parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.settled[:, :, None], found.values, evaluation.values)
-    child = jnp.where(found.child == NEW, (tree.size + order).astype(jnp.float32)[:, None], found.child)
+    places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
+    child = jnp.where(found.child == NEW, (tree.size + places).astype(jnp.float32), found.child)
+    linked = jnp.where(paths.link == NO_CHILD, child - PENDING, 0.0)
     tree = write(search.game, tree, (found, evaluation, values))
-    return jax.lax.scan(settle, tree, (paths, values, child))[0]
+    return device.back_up_many(tree, paths, values, linked, marks)
+
+
+def select_many(search: Search, tree: Tree, root: Root, number: Array) -> tuple[Tree, Path, Array]:
+    """The paths of the next `search.leaves` simulations [K, ...], with their marks left in the tree."""
+    if not isinstance(search.rule, Gumbel):
+        return device.descend(tree, search.rule, leaves=search.leaves, max_depth=search.depth)
+
+    def once(tree: Tree, index: Array) -> tuple[Tree, tuple[Path, Array]]:
+        path = select(search, tree, root, number + index)
+        tree, marks = mark(tree, path)
+        return tree, (path, marks)
+
+    tree, (paths, marks) = jax.lax.scan(once, tree, jnp.arange(search.leaves))
+    return tree, paths, marks
 
 
 def select(search: Search, tree: Tree, root: Root, number: Array) -> Path:

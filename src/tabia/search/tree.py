@@ -27,6 +27,7 @@ LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
 VALUE, SEAT = 0, 1  # columns of the node's own row
 NO_CHILD, PENDING = -1, -2  # a link to nothing yet; to a leaf being evaluated
 ILLEGAL = -1e9  # the log-probability of an action that cannot be played
+MISSING = -2e9  # that of a row beyond the last action, where kernels round their number up
 
 
 class View(NamedTuple):
@@ -41,6 +42,10 @@ class View(NamedTuple):
     @property
     def legal(self) -> Array:
         return self.logits > ILLEGAL / 2
+
+    @property
+    def exists(self) -> Array:
+        return self.logits > (ILLEGAL + MISSING) / 2
 
     @property
     def priors(self) -> Array:

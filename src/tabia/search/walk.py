@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.search.selection import Rule, choose
-from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, Tree, View, view
+from tabia.search.tree import LINK, NO_CHILD, PENDING, SEAT, TOTAL, VISITS, Tree, View, view
 
 Scores = Callable[[View], Array]
 
@@ -101,8 +101,11 @@ def on_path(path: Path) -> Array:
     return jnp.arange(path.nodes.shape[0])[:, None] < path.depth[None, :]
 
 
-def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, visits: float = 1.0) -> Tree:
-    """Along every path add `visits` and each mover's value [B, P]; the last move's link rises by `linked` [B]."""
+def back_up(tree: Tree, path: Path, values: Array, linked: Array, marks: Array | None = None) -> Tree:
+    """Along every path add a visit and each mover's value [B, P]; the last move's link rises by `linked` [B].
+
+    Where the path was marked, its visits are there already and the marks [D, B] give way to the values.
+    """
     lanes = jnp.arange(values.shape[0])
     reached = jnp.where(on_path(path), path.nodes, tree.capacity)  # no such node: writing there is dropped
 
@@ -110,8 +113,9 @@ def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, visits: flo
         nodes, actions = reached[depth], path.actions[depth]
         value = jnp.take_along_axis(values, path.seats[depth][:, None], axis=1)[:, 0]
         link = jnp.where((depth == path.depth - 1) & (tree.links is None), linked, 0.0)
-        change = jnp.stack([jnp.full_like(value, visits), value, link], axis=-1)
-        tree = tree._replace(records=tree.records.at[nodes, lanes, actions, VISITS : LINK + 1].add(change, mode="drop"))
+        visits, change = (jnp.ones_like(value), value) if marks is None else (jnp.zeros_like(value), value - marks[depth])
+        rise = jnp.stack([visits, change, link], axis=-1)
+        tree = tree._replace(records=tree.records.at[nodes, lanes, actions, VISITS : LINK + 1].add(rise, mode="drop"))
         if tree.squares is not None:
             tree = tree._replace(squares=tree.squares.at[nodes, lanes, actions].add(value**2, mode="drop"))
         if tree.totals is not None:
@@ -122,6 +126,49 @@ def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, visits: flo
     if tree.links is None:
         return tree
     return tree._replace(links=tree.links.at[path.leaf, lanes, path.action, path.outcome].add(linked))
+
+
+def mark(tree: Tree, path: Path) -> tuple[Tree, Array]:
+    """Leave virtual visits along every path, so that the next walk of the same step looks elsewhere.
+
+    A virtual visit is worth the move's mean so far, so that it adds doubt but no opinion; a loss where the move was
+    never tried. The last move's link becomes PENDING. Returns the marks [D, B] for `back_up` to replace.
+    """
+    lanes = jnp.arange(path.leaf.shape[0])
+    reached = jnp.where(on_path(path), path.nodes, tree.capacity)
+
+    def level(depth: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        records, marks = carry
+        nodes, actions = reached[depth], path.actions[depth]
+        edge = records[jnp.minimum(nodes, tree.capacity - 1), lanes, actions]
+        worth = virtual_worth(edge[:, VISITS], edge[:, TOTAL])
+        fresh = (depth == path.depth - 1) & (path.link == NO_CHILD)
+        pending = jnp.where(fresh, float(PENDING - NO_CHILD), 0.0)
+        rise = jnp.stack([jnp.ones_like(worth), worth, pending], axis=-1)
+        records = records.at[nodes, lanes, actions, VISITS : LINK + 1].add(rise, mode="drop")
+        return records, marks.at[depth].set(worth)
+
+    start = (tree.records, jnp.zeros(path.nodes.shape, tree.records.dtype))
+    records, marks = jax.lax.fori_loop(0, jnp.max(path.depth), level, start)
+    return tree._replace(records=records), marks
+
+
+def virtual_worth(visits: Array, total: Array) -> Array:
+    """What a virtual visit adds to a move's total."""
+    return jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), -1.0)
+
+
+def descend(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tree, Path, Array]:
+    """`leaves` walks one after the other, each leaving its marks: the marked tree, the paths [K, ...], the marks."""
+
+    def once(tree: Tree, _: None) -> tuple[Tree, tuple[Path, Array]]:
+        root = jnp.zeros(tree.records.shape[1], jnp.int32)
+        path = walk(tree, chosen(tree, root, rule), rule, max_depth=max_depth)
+        tree, marks = mark(tree, path)
+        return tree, (path, marks)
+
+    tree, (paths, marks) = jax.lax.scan(once, tree, length=leaves)
+    return tree, paths, marks
 
 
 assert (VISITS, TOTAL, LINK) == (1, 2, 3), "back_up writes these three columns as one"

@@ -1,0 +1,176 @@
+"""What a file of weights says about itself, and whether it may be believed.
+
+A file is one safetensors file. Its header carries, as JSON under the key `tabia`, a manifest: the network, the names,
+shapes and types of its tensors, their SHA-256, and whatever the writer noted. So all a reader needs to know before it
+touches a tensor is in the header, and all of it is checked against what the named network must have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tabia.networks.config import NetworkConfig
+from tabia.networks.errors import NetworkError, WeightsError
+from tabia.networks.network import Network
+
+FORMAT = 1
+HOLDS = ("variables", "folded")
+TYPES = {"float32": ("F32", 4), "float16": ("F16", 2), "bfloat16": ("BF16", 2)}
+"""Types of numbers: their names in a safetensors header, and their bytes."""
+_KEY = "tabia"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a file: its shape, its type there, and its type in memory."""
+
+    shape: tuple[int, ...]
+    stored: str
+    memory: str
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * TYPES[self.stored][1]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The header of a file of weights."""
+
+    network: Network
+    holds: str
+    tensors: dict[str, Tensor]
+    sha256: str
+    metadata: dict[str, Any]
+
+    def to_header(self) -> dict[str, str]:
+        """The manifest as safetensors keeps it: one text, so that equal weights make equal files."""
+        network = self.network
+        content = {
+            "format": FORMAT,
+            "network": {
+                "config": network.config.to_dict(),
+                "observation_shape": list(network.observation_shape),
+                "num_actions": network.num_actions,
+                "num_players": network.num_players,
+            },
+            "holds": self.holds,
+            "tensors": {
+                name: {"shape": list(tensor.shape), "stored": tensor.stored, "memory": tensor.memory}
+                for name, tensor in sorted(self.tensors.items())
+            },
+            "sha256": self.sha256,
+            "metadata": self.metadata,
+        }
+        try:
+            return {_KEY: json.dumps(content, allow_nan=False, sort_keys=True)}
+        except (TypeError, ValueError, RecursionError) as error:
+            raise WeightsError(
+                f"A note saved with weights is made of JSON's texts, numbers and lists: {error}."
+            ) from None
+
+
+def expected_shapes(network: Network, holds: str) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of the tensors this network's file must have."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer in network.layers:
+        kept = layer.folded() if holds == "folded" else layer.params() | layer.statistics()
+        shapes |= {f"{layer.name}.{name}": shape for name, shape in kept.items()}
+    return shapes
+
+
+def parse(header: bytes, size: int) -> Manifest:
+    """The manifest in a header, if it fits the network it names, the header's own list and the bytes that follow."""
+    entries = _json(header, "Its header")
+    text = _entry(entries.get("__metadata__", {}), dict).get(_KEY)
+    if not isinstance(text, str):
+        raise WeightsError("It is a safetensors file, but not one of Tabia's: no manifest is in its header.")
+    content = _json(text.encode(), "Its manifest")
+    if content.get("format") != FORMAT:
+        raise WeightsError(f"Its format is {content.get('format')!r}; this version of Tabia reads format {FORMAT}.")
+    manifest = _manifest(content)
+    _check_tensors(manifest)
+    _check_header(manifest, entries, size)
+    return manifest
+
+
+def _json(text: bytes, what: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise WeightsError(f"{what} is not JSON: this is no safetensors file, or it is damaged.") from None
+    return _entry(found, dict)
+
+
+def _entry(found: Any, kind: type) -> Any:
+    if type(found) is not kind:
+        raise WeightsError(f"Its manifest is damaged: a {kind.__name__} was expected where {str(found)[:60]!r} stands.")
+    return found
+
+
+def _manifest(content: dict[str, Any]) -> Manifest:
+    network, holds = _network(_entry(content.get("network"), dict)), content.get("holds")
+    if holds not in HOLDS:
+        raise WeightsError(f"It holds {holds!r}; Tabia knows {' and '.join(HOLDS)}.")
+    tensors = {name: _tensor(entry) for name, entry in _entry(content.get("tensors"), dict).items()}
+    sha256 = _entry(content.get("sha256"), str)
+    return Manifest(network, holds, tensors, sha256, _entry(content.get("metadata"), dict))
+
+
+def _network(entries: dict[str, Any]) -> Network:
+    shape = [_entry(size, int) for size in _entry(entries.get("observation_shape"), list)]
+    if len(shape) != 3:
+        raise WeightsError(f"Its manifest is damaged: a board is rows x columns x planes, not {shape}.")
+    try:
+        config = NetworkConfig.from_dict(_entry(entries.get("config"), dict))
+        actions, players = _entry(entries.get("num_actions"), int), _entry(entries.get("num_players"), int)
+        return Network(config, (shape[0], shape[1], shape[2]), actions, players)
+    except WeightsError:
+        raise
+    except (NetworkError, TypeError) as error:
+        raise WeightsError(f"Its network cannot be built: {error}") from None
+
+
+def _tensor(entry: Any) -> Tensor:
+    shape = tuple(_entry(size, int) for size in _entry(_entry(entry, dict).get("shape"), list))
+    stored, memory = entry.get("stored"), entry.get("memory")
+    for name in (stored, memory):
+        if name not in TYPES:
+            raise WeightsError(f"Its manifest names the type {name!r}; Tabia knows {', '.join(TYPES)}.")
+    return Tensor(shape, stored, memory)
+
+
+def _check_tensors(manifest: Manifest) -> None:
+    """Names and shapes must be exactly the network's own."""
+    expected = expected_shapes(manifest.network, manifest.holds)
+    check_names(manifest.tensors, expected)
+    for name, shape in expected.items():
+        if manifest.tensors[name].shape != shape:
+            raise WeightsError(f"{name} has the shape {manifest.tensors[name].shape}; its network needs {shape}.")
+
+
+def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Refuse tensors that are missing or do not belong."""
+    for name in expected:
+        if name not in found:
+            raise WeightsError(f"The tensor {name} is missing.")
+    for name in found:
+        if name not in expected:
+            raise WeightsError(f"The tensor {name} does not belong to this network.")
+
+
+def _check_header(manifest: Manifest, entries: dict[str, Any], size: int) -> None:
+    """The header's own list must say the same as the manifest, and the file must be long enough for it."""
+    listed = {name: entry for name, entry in entries.items() if name != "__metadata__"}
+    check_names(listed, manifest.tensors)
+    for name, tensor in manifest.tensors.items():
+        entry = _entry(listed[name], dict)
+        if (entry.get("dtype"), entry.get("shape")) != (TYPES[tensor.stored][0], list(tensor.shape)):
+            raise WeightsError(f"The header and the manifest disagree about the tensor {name}.")
+    needed = sum(tensor.bytes for tensor in manifest.tensors.values())
+    if size != needed:
+        verb = "is cut short" if size < needed else "is too long"
+        raise WeightsError(f"It {verb}: {size:,} bytes of tensors instead of {needed:,}.")

@@ -1,0 +1,206 @@
+"""Weights in files: written whole or not at all, believed only after every check, and never able to run code.
+
+A file is read as numbers: safetensors has no way to name a class or a function, and nothing here unpickles, evaluates
+or imports what a file says. Its manifest (see `manifest.py`) is checked before any tensor is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import safetensors
+from safetensors.numpy import save as to_bytes
+
+from tabia.networks.errors import WeightsError
+from tabia.networks.folding import Folded
+from tabia.networks.manifest import TYPES, Manifest, Tensor, check_names, expected_shapes, parse
+from tabia.networks.network import Network, Variables
+
+LIMIT = 2 * 1024**3
+"""The largest file that is read, in bytes, unless the caller says otherwise."""
+_HEADER_LIMIT = 16 * 1024**2
+_DTYPES = {name: np.dtype(getattr(jnp, name)) for name in TYPES}
+Weights = Variables | Folded
+
+
+class Loaded(NamedTuple):
+    """What a file held."""
+
+    network: Network
+    weights: Any  # Variables, or Folded where those were saved
+    metadata: dict[str, Any]
+
+
+def save(
+    path: str | Path, network: Network, weights: Weights, metadata: Mapping[str, Any] | None = None, *,
+    store: str | None = None,
+) -> None:  # fmt: skip
+    """Write weights to a file: aside first, then renamed, so that a reader finds the old file or the new one.
+
+    `store` ("float32", "float16", "bfloat16") is the type in the file; without, each tensor's own. Half precision
+    halves the file; what was float32 in memory is float32 again after loading.
+    """
+    if store is not None and store not in TYPES:
+        raise WeightsError(f"Weights are stored as {', '.join(TYPES)}; got {store!r}.")
+    holds = "variables" if isinstance(weights, Variables) else "folded"
+    arrays = _named(weights)
+    check_names(arrays, expected_shapes(network, holds))
+    kept = {name: _stored(name, array, store) for name, array in arrays.items()}
+    tensors = {name: Tensor(array.shape, kept[name].dtype.name, array.dtype.name) for name, array in arrays.items()}
+    _check_shapes(tensors, expected_shapes(network, holds))
+    manifest = Manifest(network, holds, tensors, _fingerprint(kept), dict(metadata or {}))
+    _write(Path(path), to_bytes(kept, manifest.to_header()))
+
+
+def load(path: str | Path, *, limit: int = LIMIT) -> Loaded:
+    """The network, its weights (as they were saved: variables or folded) and the notes saved with them."""
+    try:
+        with Path(path).open("rb") as file:
+            header, size = _header(file, limit)
+            manifest = parse(header, size)
+            file.seek(0)
+            content = file.read(8 + len(header) + size)
+        return Loaded(manifest.network, _weights(manifest, _arrays(manifest, content)), manifest.metadata)
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except WeightsError as error:
+        raise WeightsError(f"{path} holds no weights Tabia can use. {error}") from None
+
+
+def read_manifest(path: str | Path) -> Manifest:
+    """What a file says about itself, without reading its tensors."""
+    try:
+        with Path(path).open("rb") as file:
+            return parse(*_header(file, limit=None))
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except WeightsError as error:
+        raise WeightsError(f"{path} holds no weights Tabia can use. {error}") from None
+
+
+def _header(file: IO[bytes], limit: int | None) -> tuple[bytes, int]:
+    """The header of a safetensors file and the number of bytes after it: 8 bytes say how long it is."""
+    total = os.fstat(file.fileno()).st_size
+    if limit is not None and total > limit:
+        raise WeightsError(f"It has {total:,} bytes, more than the {limit:,} allowed.")
+    length = int.from_bytes(file.read(8), "little")
+    if not 2 <= length <= min(total - 8, _HEADER_LIMIT):
+        raise WeightsError("It is no safetensors file, or it is cut short.")
+    return file.read(length), total - 8 - length
+
+
+def _arrays(manifest: Manifest, content: bytes) -> dict[str, np.ndarray]:
+    try:
+        found = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+    except safetensors.SafetensorError as error:
+        raise WeightsError(f"It is damaged: {error}.") from None
+    arrays = {
+        name: np.frombuffer(entry["data"], _DTYPES[manifest.tensors[name].stored]).reshape(manifest.tensors[name].shape)
+        for name, entry in found
+    }
+    if _fingerprint(arrays) != manifest.sha256:
+        raise WeightsError("It is damaged: its tensors are not those its SHA-256 was taken of.")
+    for name, array in arrays.items():
+        _check_finite(name, array)
+    return arrays
+
+
+def _weights(manifest: Manifest, arrays: dict[str, np.ndarray]) -> Weights:
+    in_memory = {
+        name: jnp.asarray(array.astype(_DTYPES[manifest.tensors[name].memory])) for name, array in arrays.items()
+    }
+    network = manifest.network
+    if manifest.holds == "folded":
+        return {
+            layer.name: {leaf: in_memory[f"{layer.name}.{leaf}"] for leaf in layer.folded()} for layer in network.layers
+        }
+    params, statistics = {}, {}
+    for layer in network.layers:
+        params[layer.name] = _tree(in_memory, layer.name, layer.params())
+        if layer.norm:
+            statistics[layer.name] = _tree(in_memory, layer.name, layer.statistics())
+    return Variables(params, statistics)
+
+
+def _tree(arrays: dict[str, Any], layer: str, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    tree: dict[str, dict[str, Any]] = {}
+    for leaf in leaves:
+        part, name = leaf.split(".")
+        tree.setdefault(part, {})[name] = arrays[f"{layer}.{leaf}"]
+    return tree
+
+
+def _named(weights: Weights) -> dict[str, np.ndarray]:
+    """Every array under its full name, such as block1.first.linear.kernel."""
+    if not isinstance(weights, Variables):
+        return {f"{layer}.{leaf}": np.asarray(a) for layer, leaves in weights.items() for leaf, a in leaves.items()}
+    return {
+        f"{layer}.{part}.{leaf}": np.asarray(array)
+        for tree in weights
+        for layer, parts in tree.items()
+        for part, leaves in parts.items()
+        for leaf, array in leaves.items()
+    }
+
+
+def _stored(name: str, array: np.ndarray, store: str | None) -> np.ndarray:
+    if array.dtype.name not in TYPES:
+        raise WeightsError(f"{name} is made of {array.dtype.name}; weights are {', '.join(TYPES)}.")
+    with np.errstate(over="ignore"):  # what does not fit becomes infinite and is refused by name below
+        kept = np.ascontiguousarray(array if store is None else array.astype(_DTYPES[store]))
+    _check_finite(name, kept)
+    return kept
+
+
+def _check_finite(name: str, array: np.ndarray) -> None:
+    if not np.isfinite(array).all():
+        raise WeightsError(f"{name} holds numbers that are not finite (in {array.dtype.name}).")
+
+
+def _check_shapes(tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in expected.items():
+        if tensors[name].shape != shape:
+            raise WeightsError(f"{name} has the shape {tensors[name].shape}; this network needs {shape}.")
+
+
+def _fingerprint(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the tensors' names and bytes, in the order of the names."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode() + b"\0")
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Aside, to the disk, then in place; the directory too, so that the new name survives a power cut."""
+    aside = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            aside = Path(file.name)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.chmod(0o644)
+        aside.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

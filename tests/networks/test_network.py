@@ -1,0 +1,228 @@
+"""Networks against a twin in plain NumPy, and the laws they keep."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax import Array
+
+from tabia.networks import Network, NetworkError, Variables
+from tabia.networks.presets import any_size, mlp, s3, s5, tower
+from tests.networks.twin import Twin
+from tests.networks.zoo import ZOO, boards, lived_in
+
+KEY = jax.random.key(7)
+
+
+@pytest.fixture(params=ZOO)
+def network(request: pytest.FixtureRequest) -> Network:
+    return ZOO[request.param]
+
+
+def test_agrees_with_the_twin_and_folding_changes_nothing(network: Network) -> None:
+    variables, observations = lived_in(network, KEY), boards(network, 5, KEY)
+    outputs, _ = jax.jit(network.apply)(variables, observations)
+    logits, values = jax.jit(network.forward)(network.fold(variables), observations)
+    twin = Twin(network.config, *variables)
+    for index, board in enumerate(np.asarray(observations)):
+        told, raw = twin(board)
+        np.testing.assert_allclose(outputs.logits[index], told, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(outputs.values[index], _values(network, raw), atol=1e-4)
+    np.testing.assert_allclose(logits, outputs.logits, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(values, outputs.values, atol=1e-4)
+    assert logits.shape == (5, network.num_actions)
+    assert values.shape == (5, network.num_players)
+    assert float(jnp.std(logits)) > 0.1  # the comparison is about something
+
+
+def _values(network: Network, raw: np.ndarray) -> np.ndarray:
+    if network.config.value == "scores":
+        return np.tanh(raw)
+    win, _, loss = np.exp(raw) / np.exp(raw).sum()
+    return np.array([win - loss, loss - win])
+
+
+def test_a_tree_of_variables_has_the_shapes_the_layers_name(network: Network) -> None:
+    variables = jax.eval_shape(network.init, KEY)
+    for tree, of_layer in ((variables.params, "params"), (variables.statistics, "statistics")):
+        found = {".".join(k.key for k in path): leaf.shape for path, leaf in jax.tree.flatten_with_path(tree)[0]}
+        named = {
+            f"{layer.name}.{leaf}": shape
+            for layer in network.layers
+            for leaf, shape in getattr(layer, of_layer)().items()
+        }
+        assert found == named
+
+
+def test_half_precision_stays_near(network: Network) -> None:
+    variables, observations = lived_in(network, KEY), boards(network, 64, KEY)
+    exact, _ = jax.jit(network.forward)(network.fold(variables), observations)
+    logits, values = jax.jit(network.forward)(network.fold(variables, jnp.bfloat16), observations)
+    assert logits.dtype == values.dtype == jnp.float32
+    # bfloat16 keeps 8 bits; through a few layers an error of a few hundredths of the spread is what it can do.
+    assert float(jnp.std(logits - exact)) < 0.05 * float(jnp.std(exact))
+
+
+def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> None:
+    variables, observations = network.init(KEY), boards(network, 64, KEY)
+    logits, values = network.forward(network.fold(variables), observations)
+    assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
+    assert float(jnp.abs(values).mean()) < 0.2
+
+
+def test_all_that_can_learn_does(network: Network) -> None:
+    variables, observations = lived_in(network, KEY), boards(network, 32, KEY)
+
+    def loss(params: dict[str, dict[str, Array]]) -> Array:
+        outputs, _ = network.apply(Variables(params, variables.statistics), observations, train=True, key=KEY)
+        return jnp.square(outputs.logits).sum() + jnp.square(outputs.values[:, 0] - 0.3).sum()
+
+    gradients = jax.jit(jax.grad(loss))(variables.params)
+    still = [path for path, leaf in jax.tree.flatten_with_path(gradients)[0] if not bool(jnp.any(leaf != 0))]
+    assert not still
+
+
+def test_training_normalises_by_the_batch_and_moves_the_statistics() -> None:
+    network = Network(s5(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
+    variables, observations = lived_in(network, KEY), boards(network, 16, KEY)
+    _, renewed = network.apply(variables, observations, train=True)
+    twin = Twin(network.config, {"stem": {"linear": variables.params["stem"]["linear"]}}, {})
+    seen = np.stack([twin.layer("stem", board) for board in np.asarray(observations)])
+    for name, batch in (("mean", seen.mean(axis=(0, 1, 2))), ("var", seen.var(axis=(0, 1, 2)))):
+        old = variables.statistics["stem"]["norm"][name]
+        np.testing.assert_allclose(renewed["stem"]["norm"][name], 0.75 * old + 0.25 * batch, rtol=1e-4, atol=1e-5)
+    shifted = jax.tree.map(lambda leaf: leaf + 1.0, variables.statistics)
+    first, _ = network.apply(variables, observations, train=True)
+    second, _ = network.apply(Variables(variables.params, shifted), observations, train=True)
+    np.testing.assert_array_equal(first.logits, second.logits)
+
+
+def test_dropout_draws_in_training_only() -> None:
+    network = Network(s3(1, 4).changed(units=(8, 8)), (3, 3, 2), 9, 3)
+    variables, observations = lived_in(network, KEY), boards(network, 4, KEY)
+    train = jax.jit(partial(network.apply, train=True))
+    first, second = (train(variables, observations, key=jax.random.key(seed))[0].logits for seed in (1, 2))
+    assert bool(jnp.any(first != second))
+    np.testing.assert_array_equal(first, train(variables, observations, key=jax.random.key(1))[0].logits)
+    with pytest.raises(NetworkError, match="drops 30% .* needs a key"):
+        network.apply(variables, observations, train=True)
+
+
+@pytest.mark.parametrize("policy", ["cells", "columns"])
+@pytest.mark.parametrize("shape", [(2, 3), (6, 7), (3, 12)])
+def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[int, int]) -> None:
+    network = Network(any_size(8, 3, policy=policy), (4, 5, 2), {"cells": 20, "columns": 5}[policy], 2)
+    variables = lived_in(network, KEY)
+    other = network.at((*shape, 2), {"cells": shape[0] * shape[1], "columns": shape[1]}[policy])
+    assert other.layers == network.layers
+    observations = boards(other, 2, KEY)
+    logits, values = jax.jit(other.forward)(network.fold(variables), observations)
+    for index, board in enumerate(np.asarray(observations)):
+        told, raw = Twin(network.config, *variables)(board)
+        np.testing.assert_allclose(logits[index], told, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(values[index], np.tanh(raw), atol=1e-4)
+
+
+def test_actions_follow_their_cells() -> None:
+    """With kernels of one cell a network cannot tell places apart: moving cells moves their actions, and nothing else."""
+    network = Network(any_size(8, 3, policy_planes=2, policy_extra=1).changed(kernel=1), (3, 4, 2), 25, 2)
+    folded, observations = network.fold(lived_in(network, KEY)), boards(network, 8, KEY)
+    moved_to = jax.random.permutation(KEY, 12)
+    moved = observations.reshape(8, 12, 2)[:, moved_to].reshape(8, 3, 4, 2)
+    logits, values = network.forward(folded, observations)
+    after, after_values = network.forward(folded, moved)
+    np.testing.assert_allclose(after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, moved_to], atol=1e-4)
+    np.testing.assert_allclose(after[:, 24], logits[:, 24], atol=1e-4)
+    np.testing.assert_allclose(after_values, values, atol=1e-4)
+
+
+def test_columns_follow_their_columns() -> None:
+    network = Network(any_size(8, 2, policy="columns").changed(kernel=1), (3, 4, 2), 4, 2)
+    folded, observations = network.fold(lived_in(network, KEY)), boards(network, 8, KEY)
+    logits, values = network.forward(folded, observations)
+    mirrored, same = network.forward(folded, observations[:, :, ::-1])
+    np.testing.assert_allclose(mirrored, logits[:, ::-1], atol=1e-4)
+    np.testing.assert_allclose(same, values, atol=1e-4)
+
+
+def test_forward_stands_in_compiled_loops() -> None:
+    network = Network(tower(4, 1), (3, 3, 2), 9, 2)
+    folded, observations = network.fold(network.init(KEY)), boards(network, 3, KEY)
+
+    @jax.jit
+    def loop(folded: dict[str, dict[str, Array]], start: Array) -> tuple[Array, Array]:
+        def step(carry: Array, _: None) -> tuple[Array, Array]:
+            logits, values = network.forward(folded, carry)
+            return carry + logits.mean() + values.mean(), logits
+
+        carry, logits = jax.lax.scan(step, start, length=3)
+        return jax.lax.while_loop(lambda x: x.sum() < 0, lambda x: network.forward(folded, x)[0].sum() + x, carry), logits
+
+    _, logits = loop(folded, observations)
+    np.testing.assert_allclose(logits[0], network.forward(folded, observations)[0], atol=1e-5)
+
+
+def test_a_network_is_a_value() -> None:
+    one, two = (Network(tower(4, 1), (3, 3, 2), 9, 2) for _ in range(2))
+    assert one == two
+    assert hash(one) == hash(two)
+    static = jax.jit(lambda network, folded, x: network.forward(folded, x), static_argnums=0)
+    assert static(one, one.fold(one.init(KEY)), boards(one, 2, KEY))[0].shape == (2, 9)
+
+
+def test_it_learns() -> None:
+    """A few steps of Adam teach a small network to count: who has more stones, and where the first stone is."""
+    network = Network(mlp(32, 32, value="wdl"), (3, 3, 2), 9, 2)
+    observations = boards(network, 256, KEY)
+    ahead = jnp.sign(observations[..., 0].sum((1, 2)) - observations[..., 1].sum((1, 2)))
+    first = jnp.argmax(observations[..., 0].reshape(256, 9), axis=1)
+    variables, optimiser = network.init(KEY), optax.adam(1e-2)
+
+    def loss(params: dict[str, dict[str, Array]], statistics: dict[str, dict[str, Array]]) -> tuple[Array, object]:
+        outputs, renewed = network.apply(Variables(params, statistics), observations, train=True)
+        assert outputs.wdl is not None
+        moves = optax.softmax_cross_entropy_with_integer_labels(outputs.logits, first)
+        results = optax.softmax_cross_entropy_with_integer_labels(outputs.wdl, (1 - ahead).astype(jnp.int32))
+        return (moves + results).mean(), renewed
+
+    @jax.jit
+    def train(variables: Variables, state: optax.OptState) -> tuple[Variables, optax.OptState]:
+        gradients, renewed = jax.grad(loss, has_aux=True)(*variables)
+        updates, state = optimiser.update(gradients, state)
+        return Variables(optax.apply_updates(variables.params, updates), renewed), state
+
+    state = optimiser.init(variables.params)
+    for _ in range(300):
+        variables, state = train(variables, state)
+    logits, values = network.forward(network.fold(variables), observations)
+    assert float((logits.argmax(axis=1) == first).mean()) > 0.95
+    assert float((jnp.sign(jnp.round(values[:, 0])) == ahead).mean()) > 0.95
+    np.testing.assert_array_equal(values[:, 0], -values[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((tower(), (6, 7), 7, 2), "rows x columns x planes"),
+        ((tower(), (6, 7, 0), 7, 2), "each at least 1"),
+        ((tower(), (6, 7, 2), 0, 2), "at least one action"),
+        ((tower(value="wdl"), (9, 9, 5), 320, 3), "two seats; this game has 3: use value='scores'"),
+        ((any_size(policy="columns"), (3, 3, 2), 9, 2), "one action a column, 3 here; this game has 9"),
+        ((any_size(), (8, 8, 2), 65, 2), r"8 x 8 x 1 \+ 0 = 64 actions; this game has 65: change"),
+    ],
+)
+def test_a_network_that_does_not_fit_its_game_is_refused(arguments: tuple[object, ...], sentence: str) -> None:
+    with pytest.raises(NetworkError, match=sentence):
+        Network(*arguments)  # type: ignore[arg-type]
+
+
+def test_a_network_that_knows_its_size_cannot_change_it() -> None:
+    with pytest.raises(NetworkError, match="see the preset `any_size`"):
+        Network(tower(), (6, 7, 2), 7, 2).at((6, 8, 2), 8)
+    with pytest.raises(NetworkError, match="this network reads 2, the other board has 3"):
+        Network(any_size(), (3, 3, 2), 9, 2).at((4, 4, 3), 16)

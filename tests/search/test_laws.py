@@ -1,0 +1,78 @@
+"""What holds for every search, whatever the rule, the options and the position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabia import games
+from tabia.search import Gumbel, MiniAlphaGo, Noise, Pbbm, Puct, Search, Uct
+from tabia.search.evaluators import Heuristic, Mix, Rollout
+from tabia.search.selection import Reduced
+from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, root_view
+
+from .positions import random_network, random_positions, random_weights
+from .toy_games import Race
+
+CONNECT, RACE, STAR = games.make("connect3"), Race(), games.make("chinese-checkers")
+BATCH = 16
+
+# Compiling is slow, so there are few kinds of search; positions, networks and keys are drawn.
+SEARCHES = [
+    Search(CONNECT, random_network(CONNECT), 40, Puct(), noise=Noise()),
+    Search(CONNECT, random_network(CONNECT), 40, Gumbel(considered=3)),
+    Search(CONNECT, random_network(CONNECT), 40, Puct(unvisited=Reduced()), leaves=8, noise=Noise(alpha=0.1)),
+    Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),
+    Search(CONNECT, Mix(Heuristic(CONNECT), Rollout(CONNECT, max_moves=3)), 30, Pbbm()),
+    Search(RACE, random_network(RACE), 40, MiniAlphaGo(c1=1.0), leaves=4, transpositions=True),
+    Search(RACE, random_network(RACE), 40, Gumbel(), leaves=5),
+    Search(STAR, random_network(STAR), 32, Puct(c=15.0, own_visit=False), cut_loops=True, noise=Noise(), max_depth=3),
+]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(search=st.sampled_from(SEARCHES), seed=st.integers(0, 2**31 - 1))
+def test_laws(search: Search, seed: int) -> None:
+    game = search.game
+    states = random_positions(game, BATCH, seed=seed, most_moves=8)
+    parameters: Any = random_weights(game, seed % 1000)
+    result = search.run(parameters, states, jax.random.key(seed))
+    legal = np.asarray(jax.vmap(game.legal)(states))
+    visits = np.asarray(result.visits)
+
+    np.testing.assert_array_equal(visits.sum(axis=1), search.simulations)
+    assert (visits[~legal] == 0).all()
+    assert legal[np.arange(BATCH), np.asarray(result.action)].all()
+    np.testing.assert_allclose(np.where(legal, root_view(result.tree).priors, 0.0).sum(axis=1), 1.0, atol=1e-5)
+    assert (np.asarray(root_view(result.tree).priors)[~legal] == 0).all()
+    np.testing.assert_allclose(np.asarray(result.policy).sum(axis=1), 1.0, atol=1e-5)
+    assert (np.asarray(result.policy)[~legal] == 0).all()
+    for values in (result.values, result.means):
+        assert np.abs(np.asarray(values)).max() <= 1.0 + 1e-5
+    the_tree_is_sound(search, result.tree.records, int(result.tree.size))
+
+
+def the_tree_is_sound(search: Search, records: Any, size: int) -> None:
+    """Every node below the root was reached by as many visits as went through it, and only by legal moves."""
+    records = np.asarray(records)
+    edges = records[:, :, :-1]
+    links = edges[..., LINK].astype(int)
+    assert links[:size].max() < size
+    assert not ((links[:size] >= 0) & (edges[:size, ..., VISITS] == 0)).any()
+    assert (edges[..., VISITS] % 1 == 0).all() and (edges[..., VISITS] >= 0).all()
+    assert (np.abs(edges[..., TOTAL]) <= edges[..., VISITS] + 1e-3).all()
+    assert ((records[:size, :, -1, SEAT] >= 0) & (records[:size, :, -1, SEAT] < search.game.num_players)).all()
+    if search.transpositions or search.max_depth:
+        return
+    for lane in range(records.shape[1]):
+        parents, actions = np.nonzero(links[:size, lane] >= 0)
+        children = links[parents, lane, actions]
+        assert len(set(children)) == len(children)  # a tree
+        through = edges[parents, lane, actions, VISITS]
+        below = edges[children, lane, :, VISITS].sum(axis=1)
+        # One visit made the node; with several leaves a step, others may have come while it was being evaluated.
+        assert (below <= through - 1).all() and (below >= through - search.leaves).all()

@@ -1,0 +1,124 @@
+"""mctx as outside judge: the same visit counts on Connect 4 for the same network and settings, over 1,000 positions.
+
+Where the two differ by design, the difference is set equal here:
+
+- Moves never tried: ours take a value of the rule's choice (0 by default), mctx's PUCT a stretched mean of the
+  neighbours. mctx gets a q-transform that says 0, and no stretching.
+- Illegal moves: ours are never tried; mctx masks them at the root only and below trusts the prior, so that where all
+  legal moves look lost, a value of 0 would tempt it. Its q-transform says -1e9 for moves whose prior is nothing.
+  Gumbel's rule needs no such help: some legal move is always behind its share, no illegal one ever is.
+- Exploration: mctx's c grows with log((N + base + 1) / base); ours does if a base is given.
+- Ties: ours take the first move; mctx adds noise of 1e-7, which the random network's values drown.
+- Gumbel's values: mctx stretches them to [0, 1] by default (`rescale`, scale 0.1); ours by default does not (scale
+  1). Both ways are compared.
+- Finished games: mctx keeps a node for them and steps on with reward and discount 0; ours scores them by the rules each
+  time. The values are the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from tabia import games
+from tabia.games.game import State
+from tabia.search import Evaluation, Gumbel, Puct, Search
+from tabia.search.selection import Rule
+
+from .positions import random_positions
+
+mctx = pytest.importorskip("mctx")
+
+GAME = games.make("connect4")
+POSITIONS, SIMULATIONS = 1000, 32
+
+
+def network(weights: tuple[Array, Array], states: State) -> tuple[Array, Array]:
+    """Logits [B, A] and the mover's value [B]."""
+    planes = jax.vmap(GAME.observe)(states).reshape(-1, 84)
+    return planes @ weights[0], jnp.tanh(planes @ weights[1])[:, 0]
+
+
+def evaluate(weights: tuple[Array, Array], states: State, key: Array) -> Evaluation:
+    logits, value = network(weights, states)
+    mine = jnp.arange(2)[None] == jax.vmap(GAME.mover)(states)[:, None]
+    return Evaluation(logits, jnp.where(mine, value[:, None], -value[:, None]))
+
+
+def masked(logits: Array, states: State) -> Array:
+    return jnp.where(jax.vmap(GAME.legal)(states), logits, jnp.finfo(jnp.float32).min)
+
+
+def recurrent(weights: tuple[Array, Array], key: Array, action: Array, states: State) -> tuple[Any, State]:
+    after = jax.vmap(GAME.step)(states, action)
+    over, scores = jax.vmap(GAME.over)(after), jax.vmap(GAME.scores)(after)
+    mover = jax.vmap(GAME.mover)(states)
+    ended = over & ~jax.vmap(GAME.over)(states)
+    reward = jnp.where(ended, jnp.take_along_axis(scores, mover[:, None], axis=1)[:, 0], 0.0)
+    logits, value = network(weights, after)
+    return mctx.RecurrentFnOutput(
+        reward=reward,
+        discount=jnp.where(over, 0.0, -1.0),
+        prior_logits=masked(logits, after),
+        value=jnp.where(over, 0.0, value),
+    ), after
+
+
+def plain_values(tree: Any, node: Array) -> Array:
+    """Mean values, 0 for moves never tried, and no temptation in illegal ones."""
+    tried = tree.children_visits[node] > 0
+    return jnp.where(
+        tree.children_prior_logits[node] < -1e30, -1e9, jnp.where(tried, tree.qvalues(node), 0.0)
+    )  # fmt: skip
+
+
+PUCT = partial(mctx.muzero_policy, dirichlet_fraction=0.0, pb_c_init=1.25, pb_c_base=19652.0, qtransform=plain_values)
+STRETCHED = partial(mctx.gumbel_muzero_policy, gumbel_scale=0.0)
+PLAIN = partial(
+    mctx.gumbel_muzero_policy,
+    gumbel_scale=0.0,
+    qtransform=partial(mctx.qtransform_completed_by_mix_value, value_scale=1.0, rescale_values=False),
+)
+
+
+@partial(jax.jit, static_argnums=0)
+def by_mctx(policy: Any, weights: tuple[Array, Array], states: State) -> tuple[Array, Array, Array]:
+    """Visits, the chosen action and the recommended policy."""
+    logits, value = network(weights, states)
+    root = mctx.RootFnOutput(prior_logits=masked(logits, states), value=value, embedding=states)
+    output = policy(
+        weights, jax.random.key(0), root, recurrent, SIMULATIONS, invalid_actions=~jax.vmap(GAME.legal)(states)
+    )
+    return output.search_tree.summary().visit_counts, output.action, output.action_weights
+
+
+@pytest.fixture(scope="module")
+def weights() -> tuple[Array, Array]:
+    rng = np.random.default_rng(0)
+    return jnp.asarray(rng.normal(size=(84, 7)) * 0.3, jnp.float32), jnp.asarray(rng.normal(size=(84, 1)) * 0.2, jnp.float32)
+
+
+@pytest.mark.parametrize(
+    ("rule", "policy"),
+    [
+        (Puct(c=1.25, base=19652.0), PUCT),
+        (Gumbel(noise=0.0), PLAIN),
+        (Gumbel(noise=0.0, rescale=True, scale=0.1), STRETCHED),
+    ],
+    ids=["puct", "gumbel", "gumbel stretched"],
+)
+def test_the_same_visits_as_mctx(rule: Rule, policy: Any, weights: tuple[Array, Array]) -> None:
+    states = random_positions(GAME, POSITIONS, seed=5, most_moves=30)
+    ours = Search(GAME, evaluate, SIMULATIONS, rule).run(weights, states, jax.random.key(1))
+    visits, action, recommended = by_mctx(policy, weights, states)
+    assert np.asarray(visits).sum() == POSITIONS * SIMULATIONS
+    np.testing.assert_array_equal(np.asarray(ours.visits), np.asarray(visits))
+    if isinstance(rule, Gumbel):
+        np.testing.assert_array_equal(np.asarray(ours.action), np.asarray(action))
+        np.testing.assert_allclose(np.asarray(ours.policy), np.asarray(recommended), atol=1e-4)
