@@ -38,8 +38,9 @@ check: setup ## Lint, formatting, types and import direction.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup ## Steps per second of every game, beside pgx.
+bench: setup ## Speed of the games beside pgx, and of the search beside mctx (half an hour).
 	$(BIN)/tabia bench games
+	$(BIN)/tabia bench search
 
 train: ## Train a player (not there yet).
 	@echo "Training does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia games'." >&2; exit 1

@@ -1,3 +1,7 @@
 """Tabia learns turn-based board games from their rules alone, and proves how good it became."""
 
+from tabia import runtime
+
 __version__ = "0.1.0"
+
+runtime.prepare()

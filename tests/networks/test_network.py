@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +14,8 @@ from jax import Array
 
 from tabia.networks import Network, NetworkError, Variables
 from tabia.networks.presets import any_size, mlp, s3, s5, tower
-from tests.networks.twin import Twin
-from tests.networks.zoo import ZOO, boards, lived_in
+from .twin import Twin
+from .zoo import ZOO, boards, lived_in
 
 KEY = jax.random.key(7)
 
@@ -24,10 +25,19 @@ def network(request: pytest.FixtureRequest) -> Network:
     return ZOO[request.param]
 
 
+@partial(jax.jit, static_argnums=0)
+def both_ways(network: Network, variables: Variables, observations: Array) -> tuple[Any, tuple[Array, Array]]:
+    return network.apply(variables, observations), network.forward(network.fold(variables), observations)
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def folded_forward(network: Network, variables: Variables, observations: Array, dtype: Any) -> tuple[Array, Array]:
+    return network.forward(network.fold(variables, dtype), observations)
+
+
 def test_agrees_with_the_twin_and_folding_changes_nothing(network: Network) -> None:
-    variables, observations = lived_in(network, KEY), boards(network, 5, KEY)
-    outputs, _ = jax.jit(network.apply)(variables, observations)
-    logits, values = jax.jit(network.forward)(network.fold(variables), observations)
+    variables, observations = lived_in(network), boards(network, 5)
+    (outputs, _), (logits, values) = both_ways(network, variables, observations)
     twin = Twin(network.config, *variables)
     for index, board in enumerate(np.asarray(observations)):
         told, raw = twin(board)
@@ -60,23 +70,22 @@ def test_a_tree_of_variables_has_the_shapes_the_layers_name(network: Network) ->
 
 
 def test_half_precision_stays_near(network: Network) -> None:
-    variables, observations = lived_in(network, KEY), boards(network, 64, KEY)
-    exact, _ = jax.jit(network.forward)(network.fold(variables), observations)
-    logits, values = jax.jit(network.forward)(network.fold(variables, jnp.bfloat16), observations)
+    variables, observations = lived_in(network), boards(network, 64)
+    exact, _ = folded_forward(network, variables, observations, jnp.float32)
+    logits, values = folded_forward(network, variables, observations, jnp.bfloat16)
     assert logits.dtype == values.dtype == jnp.float32
     # bfloat16 keeps 8 bits; through a few layers an error of a few hundredths of the spread is what it can do.
     assert float(jnp.std(logits - exact)) < 0.05 * float(jnp.std(exact))
 
 
 def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> None:
-    variables, observations = network.init(KEY), boards(network, 64, KEY)
-    logits, values = network.forward(network.fold(variables), observations)
+    logits, values = folded_forward(network, network.init(KEY), boards(network, 64), jnp.float32)
     assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
     assert float(jnp.abs(values).mean()) < 0.2
 
 
 def test_all_that_can_learn_does(network: Network) -> None:
-    variables, observations = lived_in(network, KEY), boards(network, 32, KEY)
+    variables, observations = lived_in(network), boards(network, 32)
 
     def loss(params: dict[str, dict[str, Array]]) -> Array:
         outputs, _ = network.apply(Variables(params, variables.statistics), observations, train=True, key=KEY)
@@ -89,7 +98,7 @@ def test_all_that_can_learn_does(network: Network) -> None:
 
 def test_training_normalises_by_the_batch_and_moves_the_statistics() -> None:
     network = Network(s5(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
-    variables, observations = lived_in(network, KEY), boards(network, 16, KEY)
+    variables, observations = lived_in(network), boards(network, 16)
     _, renewed = network.apply(variables, observations, train=True)
     twin = Twin(network.config, {"stem": {"linear": variables.params["stem"]["linear"]}}, {})
     seen = np.stack([twin.layer("stem", board) for board in np.asarray(observations)])
@@ -104,7 +113,7 @@ def test_training_normalises_by_the_batch_and_moves_the_statistics() -> None:
 
 def test_dropout_draws_in_training_only() -> None:
     network = Network(s3(1, 4).changed(units=(8, 8)), (3, 3, 2), 9, 3)
-    variables, observations = lived_in(network, KEY), boards(network, 4, KEY)
+    variables, observations = lived_in(network), boards(network, 4)
     train = jax.jit(partial(network.apply, train=True))
     first, second = (train(variables, observations, key=jax.random.key(seed))[0].logits for seed in (1, 2))
     assert bool(jnp.any(first != second))
@@ -117,11 +126,11 @@ def test_dropout_draws_in_training_only() -> None:
 @pytest.mark.parametrize("shape", [(2, 3), (6, 7), (3, 12)])
 def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[int, int]) -> None:
     network = Network(any_size(8, 3, policy=policy), (4, 5, 2), {"cells": 20, "columns": 5}[policy], 2)
-    variables = lived_in(network, KEY)
+    variables = lived_in(network)
     other = network.at((*shape, 2), {"cells": shape[0] * shape[1], "columns": shape[1]}[policy])
     assert other.layers == network.layers
-    observations = boards(other, 2, KEY)
-    logits, values = jax.jit(other.forward)(network.fold(variables), observations)
+    observations = boards(other, 2)
+    logits, values = folded_forward(other, variables, observations, jnp.float32)
     for index, board in enumerate(np.asarray(observations)):
         told, raw = Twin(network.config, *variables)(board)
         np.testing.assert_allclose(logits[index], told, rtol=1e-4, atol=1e-4)
@@ -131,19 +140,21 @@ def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[
 def test_actions_follow_their_cells() -> None:
     """With kernels of one cell a network cannot tell places apart: moving cells moves their actions, and nothing else."""
     network = Network(any_size(8, 3, policy_planes=2, policy_extra=1).changed(kernel=1), (3, 4, 2), 25, 2)
-    folded, observations = network.fold(lived_in(network, KEY)), boards(network, 8, KEY)
+    folded, observations = network.fold(lived_in(network)), boards(network, 8)
     moved_to = jax.random.permutation(KEY, 12)
     moved = observations.reshape(8, 12, 2)[:, moved_to].reshape(8, 3, 4, 2)
     logits, values = network.forward(folded, observations)
     after, after_values = network.forward(folded, moved)
-    np.testing.assert_allclose(after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, moved_to], atol=1e-4)
+    np.testing.assert_allclose(
+        after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, moved_to], atol=1e-4
+    )
     np.testing.assert_allclose(after[:, 24], logits[:, 24], atol=1e-4)
     np.testing.assert_allclose(after_values, values, atol=1e-4)
 
 
 def test_columns_follow_their_columns() -> None:
     network = Network(any_size(8, 2, policy="columns").changed(kernel=1), (3, 4, 2), 4, 2)
-    folded, observations = network.fold(lived_in(network, KEY)), boards(network, 8, KEY)
+    folded, observations = network.fold(lived_in(network)), boards(network, 8)
     logits, values = network.forward(folded, observations)
     mirrored, same = network.forward(folded, observations[:, :, ::-1])
     np.testing.assert_allclose(mirrored, logits[:, ::-1], atol=1e-4)
@@ -152,7 +163,7 @@ def test_columns_follow_their_columns() -> None:
 
 def test_forward_stands_in_compiled_loops() -> None:
     network = Network(tower(4, 1), (3, 3, 2), 9, 2)
-    folded, observations = network.fold(network.init(KEY)), boards(network, 3, KEY)
+    folded, observations = network.fold(network.init(KEY)), boards(network, 3)
 
     @jax.jit
     def loop(folded: dict[str, dict[str, Array]], start: Array) -> tuple[Array, Array]:
@@ -161,7 +172,9 @@ def test_forward_stands_in_compiled_loops() -> None:
             return carry + logits.mean() + values.mean(), logits
 
         carry, logits = jax.lax.scan(step, start, length=3)
-        return jax.lax.while_loop(lambda x: x.sum() < 0, lambda x: network.forward(folded, x)[0].sum() + x, carry), logits
+        return jax.lax.while_loop(
+            lambda x: x.sum() < 0, lambda x: network.forward(folded, x)[0].sum() + x, carry
+        ), logits
 
     _, logits = loop(folded, observations)
     np.testing.assert_allclose(logits[0], network.forward(folded, observations)[0], atol=1e-5)
@@ -172,13 +185,13 @@ def test_a_network_is_a_value() -> None:
     assert one == two
     assert hash(one) == hash(two)
     static = jax.jit(lambda network, folded, x: network.forward(folded, x), static_argnums=0)
-    assert static(one, one.fold(one.init(KEY)), boards(one, 2, KEY))[0].shape == (2, 9)
+    assert static(one, one.fold(one.init(KEY)), boards(one, 2))[0].shape == (2, 9)
 
 
 def test_it_learns() -> None:
     """A few steps of Adam teach a small network to count: who has more stones, and where the first stone is."""
     network = Network(mlp(32, 32, value="wdl"), (3, 3, 2), 9, 2)
-    observations = boards(network, 256, KEY)
+    observations = boards(network, 256)
     ahead = jnp.sign(observations[..., 0].sum((1, 2)) - observations[..., 1].sum((1, 2)))
     first = jnp.argmax(observations[..., 0].reshape(256, 9), axis=1)
     variables, optimiser = network.init(KEY), optax.adam(1e-2)

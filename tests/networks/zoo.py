@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from tabia.networks import Network, NetworkConfig, Variables
+from tabia.networks import Network, Variables
 from tabia.networks.presets import any_size, dense, mlp, s1, s2, s3, s5, tower
 
 BOARD = (4, 5, 2)
@@ -31,30 +32,27 @@ ZOO: dict[str, Network] = {
 }  # fmt: skip
 
 
-def lived_in(network: Network, key: Array) -> Variables:
+def lived_in(network: Network, seed: int = 7) -> Variables:
     """Variables as after much training: nothing is zero, nothing is one, variances are far from each other."""
-    variables = network.init(key)
-    leaves, tree = jax.tree.flatten_with_path(variables)
-    keys = jax.random.split(key, len(leaves))
-    return jax.tree.unflatten(tree, [_lived(path, leaf, k) for (path, leaf), k in zip(leaves, keys, strict=True)])
+    generator = np.random.default_rng(seed)
+    shapes = jax.eval_shape(network.init, jax.random.key(0))
+    return jax.tree.map_with_path(lambda path, leaf: _lived(path[-1].key, leaf.shape, generator), shapes)
 
 
-def _lived(path: tuple[jax.tree_util.KeyEntry, ...], leaf: Array, key: Array) -> Array:
-    match str(path[-1].key):  # type: ignore[attr-defined]
+def _lived(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    draws = generator.normal(size=shape).astype(np.float32)
+    match name:
         case "kernel":
-            return jax.random.normal(key, leaf.shape) * (2.0 / (leaf.size / leaf.shape[-1])) ** 0.5
+            return jnp.asarray(draws * np.sqrt(2.0 * shape[-1] / draws.size, dtype=np.float32))
         case "var":
-            return jnp.exp(jax.random.normal(key, leaf.shape))
+            return jnp.asarray(np.exp(draws))
         case "scale":
-            return 1.0 + 0.3 * jax.random.normal(key, leaf.shape)
+            return jnp.asarray(1.0 + 0.3 * draws)
         case _:
-            return 0.5 * jax.random.normal(key, leaf.shape)
+            return jnp.asarray(0.5 * draws)
 
 
-def boards(network: Network, count: int, key: Array) -> Array:
-    """Boards of stones, half of the cells empty."""
-    return jax.random.bernoulli(key, 0.4, (count, *network.observation_shape)).astype(jnp.float32)
-
-
-def config_of(name: str) -> NetworkConfig:
-    return ZOO[name].config
+def boards(network: Network, count: int, seed: int = 7) -> Array:
+    """Boards of stones, most cells empty."""
+    stones = np.random.default_rng(seed).random((count, *network.observation_shape)) < 0.4
+    return jnp.asarray(stones.astype(np.float32))

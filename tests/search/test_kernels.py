@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, kernels, walk
+from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, device, kernels, walk
 from tabia.search.selection import Reduced, Rule, as_parent
 from tabia.search.tree import TOTAL, VALUE, VISITS, Tree
 from tabia.search.walk import Path, on_path
@@ -19,7 +19,7 @@ from .positions import random_network, random_positions, random_weights
 from .toy_games import Race
 
 CONNECT, RACE = games.make("connect4"), Race()
-BATCH, DEPTH = 64, 12
+BATCH, DEPTH, LEAVES = 64, 12, 4
 RULES = [
     Puct(), Puct(base=50.0, unvisited=as_parent), Puct(unvisited=Reduced()), Uct(), MiniAlphaGo(), MiniAlphaGo(c1=0.7),
     Gumbel(), Gumbel(rescale=True, scale=0.1),
@@ -49,52 +49,90 @@ def first_moves(tree: Tree) -> jax.Array:
     return jnp.argmax(tree.records[0, :, :-1, VISITS], axis=1).astype(jnp.int32)
 
 
-def blank_beyond(path: Path) -> Path:
-    """The path with rows that mean nothing set to 0."""
-    return jax.tree.map(lambda leaf: jnp.where(on_path(path), leaf, 0) if leaf.ndim == 2 else leaf, path)
+def same_paths(ones: Path, others: Path) -> None:
+    """Paths [K, ...], rows that mean nothing set aside."""
+    on = np.asarray(jax.vmap(on_path)(ones))
+    for field in ("nodes", "actions", "seats"):
+        one, other = (np.where(on, getattr(paths, field), 0) for paths in (ones, others))
+        np.testing.assert_array_equal(one, other, err_msg=field)
+    for field in ("depth", "leaf", "action", "link"):
+        one, other = (np.asarray(getattr(paths, field)) for paths in (ones, others))
+        np.testing.assert_array_equal(one, other, err_msg=field)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+def names(rule: Rule) -> str:
+    return type(rule).__name__
+
+
+@pytest.mark.parametrize("rule", RULES, ids=names)
 @pytest.mark.parametrize("name", ["connect4", "race"])
 def test_the_kernel_walks_as_the_plain_code_does(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
     tree = trees[name]
     plain = walk.walk(tree, first_moves(tree), rule, max_depth=DEPTH)
     kernel = kernels.walk(tree, first_moves(tree), rule, max_depth=DEPTH, interpret=True)
-    assert int(plain.depth.max()) > 3
-    for field, one, two in zip(Path._fields, blank_beyond(plain), blank_beyond(kernel), strict=True):
-        if one is not None:
-            np.testing.assert_array_equal(np.asarray(one), np.asarray(two), err_msg=field)
+    assert int(plain.depth.max()) >= 3
+    same_paths(jax.tree.map(lambda leaf: leaf[None], plain), jax.tree.map(lambda leaf: leaf[None], kernel))
 
 
-@pytest.mark.parametrize("visits", [1.0, 0.0])
 @pytest.mark.parametrize("name", ["connect4", "race"])
-def test_the_kernel_backs_up_as_the_plain_code_does(name: str, visits: float, trees: dict[str, Tree]) -> None:
+def test_the_kernel_backs_up_as_the_plain_code_does(name: str, trees: dict[str, Tree]) -> None:
     tree = trees[name]
     path = walk.walk(tree, first_moves(tree), Puct(), max_depth=DEPTH)
-    rng = np.random.default_rng(1)
-    values = jnp.asarray(rng.uniform(-1, 1, tree.root_values.shape), jnp.float32)
-    linked = jnp.asarray(rng.integers(0, 50, BATCH), jnp.float32)
-    plain = walk.back_up(tree, path, values, linked, visits=visits)
-    kernel = kernels.back_up(tree, path, values, linked, visits=visits, interpret=True)
+    values, linked = random_values(tree, 1)
+    plain = walk.back_up(tree, path, values[0], linked[0])
+    kernel = kernels.back_up(tree, path, values[0], linked[0], interpret=True)
     np.testing.assert_array_equal(np.asarray(plain.records), np.asarray(kernel.records))
     assert not np.array_equal(np.asarray(plain.records), np.asarray(tree.records))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("rule", [Puct(), Uct(), MiniAlphaGo()], ids=names)
+@pytest.mark.parametrize("name", ["connect4", "race"])
+def test_many_walks_a_step_and_their_way_back(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
+    """Walks that mark the tree for one another are alike in paths, marks and what they leave in the tree."""
+    tree = trees[name]
+    marked, paths, marks = walk.descend(tree, rule, leaves=LEAVES, max_depth=DEPTH)
+    kernel_marked, kernel_paths, kernel_marks = kernels.descend(
+        tree, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True
+    )
+    same_paths(paths, kernel_paths)
+    on = np.asarray(jax.vmap(on_path)(paths))
+    np.testing.assert_array_equal(np.where(on, marks, 0.0), np.where(on, kernel_marks, 0.0))
+    np.testing.assert_array_equal(np.asarray(marked.records), np.asarray(kernel_marked.records))
+
+    values, linked = random_values(tree, LEAVES)
+    plain = device.back_up_many(marked, paths, values, linked, marks)
+    kernel = kernels.back_up_many(marked, paths, values, linked, marks, interpret=True)
+    np.testing.assert_allclose(np.asarray(plain.records), np.asarray(kernel.records), atol=1e-5)
+    visits = np.asarray(plain.records[0, :, :-1, VISITS] - tree.records[0, :, :-1, VISITS])
+    np.testing.assert_array_equal(visits.sum(axis=1), LEAVES)
+
+
+def random_values(tree: Tree, leaves: int) -> tuple[jax.Array, jax.Array]:
+    """Values [K, B, P] and rises of links [K, B]."""
+    rng = np.random.default_rng(1)
+    values = rng.uniform(-1, 1, (leaves, *tree.root_values.shape))
+    return jnp.asarray(values, jnp.float32), jnp.asarray(rng.integers(0, 50, (leaves, BATCH)), jnp.float32)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=names)
 def test_the_walk_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
     tree = trees["connect4"]
     jitted = jax.jit(partial(kernels.walk, rule=rule, max_depth=DEPTH))
     assert "tabia_walk" in jitted.trace(tree, first_moves(tree)).lower(lowering_platforms=("cuda",)).as_text()
 
 
-def test_the_way_back_and_a_whole_search_lower_for_cuda(trees: dict[str, Tree]) -> None:
-    tree = trees["connect4"]
-    path = walk.walk(tree, first_moves(tree), Puct(), max_depth=DEPTH)
-    values, linked = jnp.zeros((BATCH, 2)), jnp.zeros(BATCH)
-    jitted = jax.jit(kernels.back_up)
-    assert "tabia_back_up" in jitted.trace(tree, path, values, linked).lower(lowering_platforms=("cuda",)).as_text()
-    search = Search(CONNECT, random_network(CONNECT), 8, Gumbel())
+@pytest.mark.parametrize(
+    ("rule", "leaves", "parts"),
+    [
+        (Gumbel(), 1, ("tabia_walk", "tabia_back_up")),
+        (Puct(), 4, ("tabia_descend", "tabia_back_up_many")),
+        (Gumbel(), 4, ("tabia_walk", "tabia_back_up_many")),
+    ],
+    ids=["one leaf", "four leaves", "four of Gumbel's"],
+)
+def test_a_whole_search_lowers_for_cuda(rule: Rule, leaves: int, parts: tuple[str, str]) -> None:
+    search = Search(CONNECT, random_network(CONNECT), 8, rule, leaves=leaves)
     states = random_positions(CONNECT, BATCH, seed=3, most_moves=6)
     whole = jax.jit(search.explore).trace(random_weights(CONNECT), states, jax.random.key(0))
     text = whole.lower(lowering_platforms=("cuda",)).as_text()
-    assert "tabia_walk" in text and "tabia_back_up" in text
+    assert all(part in text for part in parts)

@@ -38,6 +38,9 @@ class Effort:
     repeats: int = 9
     seconds: float = 0.5
 
+    def __str__(self) -> str:
+        return f"median of {self.repeats} stretches of {self.seconds:g} s a side, the sides taking turns"
+
 
 THOROUGH, QUICK = Effort(), Effort(repeats=3, seconds=0.1)
 
@@ -115,7 +118,7 @@ def _seconds(loop: Loop, carry: Any, calls: int) -> float:
     begin = time.perf_counter()
     for _ in range(calls):
         carry = loop(carry)
-    jax.block_until_ready(carry)  # type: ignore[no-untyped-call]
+    jax.block_until_ready(carry)
     return time.perf_counter() - begin
 
 

@@ -10,23 +10,23 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
-from tabia.benchmarks.games import Effort, Row
-
-_LIBRARIES = ("tabia", "jax", "jaxlib", "numpy", "pgx")
+_LIBRARIES = ("tabia", "jax", "jaxlib", "numpy", "pgx", "mctx")
 
 
-def text(rows: Sequence[Row], effort: Effort, *, command: str) -> str:
+class Row(Protocol):
+    """One line of a benchmark."""
+
+    def fields(self) -> dict[str, Any]: ...
+
+
+def text(rows: Sequence[Row], method: str, *, command: str) -> str:
     """The report as JSON."""
-    told = {**surroundings(command), "method": method(effort), "rows": [row.fields() for row in rows]}
+    told = {**surroundings(command), "method": method, "rows": [row.fields() for row in rows]}
     return json.dumps(told, indent=2) + "\n"
-
-
-def method(effort: Effort) -> str:
-    return f"median of {effort.repeats} stretches of {effort.seconds:g} s a side, the sides taking turns"
 
 
 def surroundings(command: str) -> dict[str, Any]:

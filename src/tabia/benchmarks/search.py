@@ -22,11 +22,13 @@ from jax import Array
 
 from tabia.games import make
 from tabia.games.game import Game, State
-from tabia.networks import Network, tower
+from tabia.networks import Network
+from tabia.networks.presets import tower
 from tabia.search import Gumbel, Puct, Search
 from tabia.search.evaluators import Evaluate, Uniform, random_actions
 from tabia.search.evaluators import Network as Evaluator
 
+METHOD = "median of 3 calls a side after compilation, the sides taking turns"
 SIMULATIONS = (32, 128, 400, 800)
 _SHOWN_GPU, _SHOWN_CPU = (1024, 4096, 16384), (1, 64, 1024)
 
@@ -86,9 +88,7 @@ def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[Row]:
         yield _measure(game, evaluate, parameters, case, alone.get(case.batch) if case.network else None, repeats)
 
 
-def _measure(
-    game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int
-) -> Row:
+def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int) -> Row:
     states = positions(game, case.batch)
     sides = [_ours(game, evaluate, case), *_mctx(game, evaluate, case)]
     work = case.batch * case.simulations
@@ -111,12 +111,12 @@ def _measure(
 def _seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
     """The median time of each call, the calls taking turns; compilation is left out."""
     for call in calls:
-        jax.block_until_ready(call())  # type: ignore[no-untyped-call]
+        jax.block_until_ready(call())
     seen: list[list[float]] = [[] for _ in calls]
     for _ in range(repeats):
         for times, call in zip(seen, calls, strict=True):
             begin = time.perf_counter()
-            jax.block_until_ready(call())  # type: ignore[no-untyped-call]
+            jax.block_until_ready(call())
             times.append(time.perf_counter() - begin)
     return [statistics.median(times) for times in seen]
 
@@ -159,7 +159,7 @@ def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], 
 
 
 def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, State], Array]]:
-    """mctx's side, as it comes, or nothing where mctx is not installed."""
+    """The side of mctx, as it comes, or nothing where it is not installed."""
     try:
         import mctx
     except ImportError:
@@ -187,7 +187,9 @@ def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, Sta
         key = jax.random.key(1)
         logits, value = look(parameters, states, key)
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-        policy = mctx.gumbel_muzero_policy if case.rule == "gumbel" else partial(mctx.muzero_policy, dirichlet_fraction=0.0)
+        policy = (
+            mctx.gumbel_muzero_policy if case.rule == "gumbel" else partial(mctx.muzero_policy, dirichlet_fraction=0.0)
+        )
         illegal = ~jax.vmap(game.legal)(states)
         output = policy(parameters, key, root, step, case.simulations, invalid_actions=illegal)
         return output.search_tree.summary().visit_counts

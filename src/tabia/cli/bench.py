@@ -12,6 +12,7 @@ from tabia.cli import printing
 
 if TYPE_CHECKING:
     from tabia.benchmarks.games import Row
+    from tabia.benchmarks.search import Row as SearchRow
 
 app = typer.Typer(no_args_is_help=True, help="Measure how fast Tabia is on this machine.")
 
@@ -49,7 +50,7 @@ def games(
         if sys.stderr.isatty():
             typer.echo(f"{row.game} measured", err=True)
     if out is not None:
-        printing.save(out, report.text(rows, effort, command=" ".join(["tabia", *sys.argv[1:]])))
+        printing.save(out, report.text(rows, str(effort), command=" ".join(["tabia", *sys.argv[1:]])))
     if as_json:
         printing.print_json([row.fields() for row in rows])
     else:
@@ -63,4 +64,47 @@ def _print(rows: list[Row]) -> None:
         theirs = "-" if row.pgx is None else f"{row.pgx:,.0f}"
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}x"
         table.add_row(row.game, f"{row.ours:,.0f}", theirs, ratio, str(row.batch), row.device)
+    printing.console().print(table)
+
+
+@app.command("search")
+def search(
+    quick: Annotated[bool, typer.Option("--quick", help="Three small cases, within 45 seconds on two cores.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """Simulations per second of our search on Connect 4, beside mctx's with the same rules and network.
+
+    Cases: Gumbel and PUCT, without and with a 64 x 5 network, simulations 32 to 800, three batch sizes; and the rate of
+    the network alone at the same batch. The full set takes about half an hour on two cores.
+
+    Examples:
+      [bold]tabia bench search --quick[/]
+      [bold]tabia bench search --json --out search.json[/]
+    """
+    from tabia.benchmarks import report
+    from tabia.benchmarks import search as measured
+
+    rows = []
+    for row in measured.run(measured.cases(quick=quick)):
+        rows.append(row)
+        if as_json:
+            typer.echo(printing.json_line(row.fields()))
+        elif sys.stderr.isatty():
+            typer.echo(f"{row.rule} {row.network} {row.batch} x {row.simulations} measured", err=True)
+    if out is not None:
+        printing.save(out, report.text(rows, measured.METHOD, command=" ".join(["tabia", *sys.argv[1:]])))
+    if not as_json:
+        _print_search(rows)
+
+
+def _print_search(rows: list[SearchRow]) -> None:
+    heading = ("batch", "simulations", "Tabia, /s", "mctx, /s", "ratio", "network alone, /s", "share")
+    table = printing.table("rule", "network", *heading, right=heading)
+    for row in rows:
+        numbers = (row.ours, row.mctx, row.network_alone)
+        ours, theirs, alone = ("-" if number is None else f"{number:,.0f}" for number in numbers)
+        ratio = "-" if row.ratio is None else f"{row.ratio:.1f}x"
+        share = "-" if row.share is None else f"{row.share:.2f}"
+        table.add_row(row.rule, row.network, str(row.batch), str(row.simulations), ours, theirs, ratio, alone, share)
     printing.console().print(table)

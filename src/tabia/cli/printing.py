@@ -48,6 +48,11 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def json_line(value: Any) -> str:
+    """One JSON object on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
 def save(path: Path, text: str) -> None:
     """Write a file, or say why that cannot be done."""
     try:

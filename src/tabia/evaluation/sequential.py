@@ -2,8 +2,8 @@
 
 It is a bet. Start with a stake of 1 and, before each game, put a share of it on "the newcomer scores more than
 `low`". If that is false, no way of betting makes the stake grow on average, so the chance that it ever reaches
-1 / alpha is at most alpha (Ville's inequality): no normal approximation, draws and points of any kind included. A second
-stake is bet the same way against "scores at least `high`", and stops a hopeless newcomer.
+1 / alpha is at most alpha (Ville's inequality): no normal approximation, draws and points of any kind included. A
+second stake is bet the same way against "scores at least `high`", and stops a hopeless newcomer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Stake:
         self._squares += (score - self.mean) ** 2
 
     def _share(self) -> float:
-        """The share that would have grown a stake fastest (to second order), never more than half of what is at risk."""
+        """The share that would have grown a stake fastest (to second order), at most half of what is at risk."""
         lead = (self._sum - self._count * self.mean) / (self._count + 1.0)
         spread = (self._squares + 0.25) / (self._count + 1.0)
         return min(max(lead / spread, 0.0), 0.5 / max(self.mean, 1e-9))
@@ -64,7 +64,9 @@ class SequentialTest:
         if not self.low < self.high:
             raise TabiaError(f"A sequential test needs low < high in Elo, not {self.low} and {self.high}.")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
-            raise TabiaError(f"alpha and beta are chances of error between 0 and 0.5, not {self.alpha} and {self.beta}.")
+            raise TabiaError(
+                f"alpha and beta are chances of error between 0 and 0.5, not {self.alpha} and {self.beta}."
+            )
         self._better = Stake(expected_score(self.low))
         self._worse = Stake(1.0 - expected_score(self.high))
 

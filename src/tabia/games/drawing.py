@@ -15,7 +15,9 @@ _FIELD, _EDGE, _INK, _PAPER = "#f4ead5", "#c8b88a", "#3b3a36", "#fffdf8"
 _CELL = 48
 
 
-def grid_text(cells: np.ndarray, *, columns: Sequence[str] = (), rows: Sequence[str] = (), marks: str = SEAT_MARKS) -> str:
+def grid_text(
+    cells: np.ndarray, *, columns: Sequence[str] = (), rows: Sequence[str] = (), marks: str = SEAT_MARKS
+) -> str:
     """A grid of seats (-1 empty) as lines of text, row 0 on top, with labels below and to the left."""
     width = max((len(label) for label in rows), default=0)
     lines = []
@@ -74,7 +76,10 @@ def points_svg(
     for field, (x, y) in enumerate(placed):
         zone = -1 if zones is None else int(zones[field])
         edge = _EDGE if zone < 0 else colours[zone]
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_CELL * 0.4:.1f}" fill="{_FIELD}" stroke="{edge}" stroke-width="2"/>')
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_CELL * 0.4:.1f}" fill="{_FIELD}" '
+            f'stroke="{edge}" stroke-width="2"/>'
+        )
         if seats[field] >= 0:
             parts.append(_stone((x, y), _CELL * 0.32, colours[int(seats[field])], ringed=field in marked))
         elif names:

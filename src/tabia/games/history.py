@@ -128,4 +128,3 @@ class History(Game):
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
         return self.game.symmetries
-

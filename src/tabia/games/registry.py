@@ -1,9 +1,9 @@
 """From an id such as `connect:rows=6,columns=9,line=4` to a game, and the list of what there is.
 
-    name                         tictactoe            a game of ours with its defaults
-    name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
-    pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
-    path/to/file.py:Class        nim.py:Nim           a game of your own
+name                         tictactoe            a game of ours with its defaults
+name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
+pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
+path/to/file.py:Class        nim.py:Nim           a game of your own
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tabia.games import connect
-from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.checkers import Checkers
+from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.connect import Connect
 from tabia.games.errors import GameError, did_you_mean
 from tabia.games.game import Game
@@ -46,7 +46,7 @@ def make(id: str) -> Game:
     9
     """
     if ".py:" in id:
-        from tabia.games.adapters.files import load  # noqa: PLC0415  (only here does a user's code run)
+        from tabia.games.adapters.files import load
 
         path, _, rest = id.partition(".py:")
         name, parameters = _split(rest)
@@ -85,7 +85,7 @@ def _own(name: str, parameters: dict[str, Any]) -> Game:
         known = [*ids(), "connect", *(f"{library}:..." for library in _LIBRARIES)]
         raise GameError(f"There is no game {name!r}. {did_you_mean(name, known)} `tabia games` lists them all.")
     factory = _OWN[name]
-    allowed = [field.name for field in dataclasses.fields(factory)] if isinstance(factory, type) else []  # type: ignore[arg-type]
+    allowed = [field.name for field in dataclasses.fields(factory)] if isinstance(factory, type) else []
     for key in parameters:
         if key not in allowed:
             raise GameError(f"{name} takes no parameter {key!r}. {did_you_mean(key, [*allowed, 'history'])}")
@@ -94,11 +94,11 @@ def _own(name: str, parameters: dict[str, Any]) -> Game:
 
 def _from_library(library: str, name: str, parameters: dict[str, Any], id: str) -> Game:
     if library == "pgx":
-        from tabia.games.adapters import pgx as adapter  # noqa: PLC0415
+        from tabia.games.adapters import pgx as adapter
 
         _refuse_parameters(id, parameters)
         return adapter.make(name)
-    from tabia.games.adapters import spiel  # noqa: PLC0415
+    from tabia.games.adapters import spiel
 
     return spiel.make(name, parameters)
 

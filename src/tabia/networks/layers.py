@@ -51,7 +51,7 @@ class Layer(NamedTuple):
 
 
 # An untrained network should say that it knows nothing: moves nearly even, values near 0.
-_TIMID = 0.01
+_TIMID = 0.002
 
 
 def layers(

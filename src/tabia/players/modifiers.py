@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,37 +11,69 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.players.player import Choice, Player
-from tabia.players.spec import PlayerError
-from tabia.search.choice import sample, visit_policy
+from tabia.players.spec import Options, PlayerError
+from tabia.search.choice import sample
 from tabia.search.evaluators import random_actions
 
 
 @dataclass(frozen=True)
+class Habits:
+    """How a player strays from the move it would choose."""
+
+    temperature: float = 0.0  # it plays by odds^(1 / temperature); 0: its own choice
+    epsilon: float = 0.0  # a share of moves is drawn at random
+    random_moves: int = 0  # its first moves are drawn at random
+
+
+NONE = Habits()
+
+
+def read(options: Options) -> Habits:
+    """The modifiers every player takes."""
+    return Habits(
+        temperature=options.number("temperature", 0.0, low=0.0, high=100.0),
+        epsilon=options.number("epsilon", 0.0, low=0.0, high=1.0),
+        random_moves=options.whole("random_moves", 0, low=0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
 class Modified:
-    """A player with a temperature, a share `epsilon` of random moves, and its first `random_moves` drawn at random."""
+    """A player with habits."""
 
     player: Player
+    habits: Habits
     spec: str
-    temperature: float = 0.0
-    epsilon: float = 0.0
-    random_moves: int = 0
 
     @property
     def game(self) -> Game:
         return self.player.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        own, heat, error, dice = jax.random.split(key, 4)
-        choice = self.player.choose(states, own)
-        actions = self._heated(choice, heat) if self.temperature > 0 else choice.actions
-        stray = jax.random.uniform(error, actions.shape) < self.epsilon
-        if self.random_moves and ply is not None:
-            stray = stray | (ply < self.random_moves * self.game.num_players)
-        anything = random_actions(dice, jax.vmap(self.game.legal)(states))
-        return choice._replace(actions=jnp.where(stray, anything, actions))
-
-    def _heated(self, choice: Choice, key: Array) -> Array:
-        weights = choice.visits if choice.visits is not None else choice.policy
-        if weights is None:
+        own, stray = jax.random.split(key)
+        if self.habits.random_moves and ply is None:
+            raise PlayerError(f"{self.spec} must be told how many moves a game has seen, to know its first ones.")
+        choice = self.player.choose(states, own, ply)
+        if self.habits.temperature > 0 and choice.policy is None:
             raise PlayerError(f"{self.player.spec} gives no odds, so it cannot play with a temperature.")
-        return sample(key, visit_policy(weights * (1.0 if choice.visits is not None else 1e6), self.temperature))
+        return _strayed(self.game, self.habits, choice, states, stray, ply)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _strayed(game: Game, habits: Habits, choice: Choice, states: State, key: Array, ply: Array | None) -> Choice:
+    heat, error, dice = jax.random.split(key, 3)
+    actions, policy = choice.actions, choice.policy
+    if habits.temperature > 0 and policy is not None:
+        policy = heated(policy, habits.temperature)
+        actions = sample(heat, policy)
+    stray = jax.random.uniform(error, actions.shape) < habits.epsilon
+    if habits.random_moves and ply is not None:
+        stray = stray | (ply < habits.random_moves * game.num_players)
+    anything = random_actions(dice, jax.vmap(game.legal)(states))
+    return choice._replace(actions=jnp.where(stray, anything, actions), policy=policy)
+
+
+def heated(policy: Array, temperature: float) -> Array:
+    """policy^(1 / temperature), normalised [B, A]; what had no chance has none."""
+    logits = jnp.where(policy > 0, jnp.log(jnp.maximum(policy, 1e-37)), -jnp.inf)
+    return jax.nn.softmax(logits / max(temperature, 1e-3), axis=-1)

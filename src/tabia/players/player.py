@@ -18,15 +18,16 @@ class Choice(NamedTuple):
     actions: Array  # int32[B]
     policy: Array | None = None  # float32[B, A] the odds the move was chosen by, or the player's own policy
     visits: Array | None = None  # float32[B, A]
-    means: Array | None = None  # float32[B, A] the mover's value of each action tried, in [-1, 1]
+    means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN where nothing is known
     values: Array | None = None  # float32[B, P] what each seat may expect, in [-1, 1]
-    lines: list[list[str]] | None = None  # the main line of each position, as moves
+    scores: Array | None = None  # int32[B, A] exact scores for the mover by distance to the end; 0 where illegal
 
 
 class Player(Protocol):
     """Chooses moves for whole batches of positions of one game; a thousand games advance in one call.
 
     Positions that are already over get any action; callers ignore it. The same key gives the same moves on a CPU.
+    Every size of batch is compiled anew, so callers keep to few sizes.
     """
 
     @property

@@ -1,7 +1,12 @@
-"""Players that look ahead: minimax, rollout MCTS, a network alone, and a network with search (AlphaZero)."""
+"""Players that look ahead: minimax, rollout MCTS, a network alone, and a network with search (AlphaZero).
+
+A search is a static argument of compiled code and the weights are passed to it, so two checkpoints of one run share
+their programs. Axis letters: B positions, A actions, P seats.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,11 +19,20 @@ from tabia.games.game import Game, State
 from tabia.networks import Network
 from tabia.players.player import Choice
 from tabia.search.budget import Budget
+from tabia.search.choice import best_value, max_robust, most_visits, secure
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.minimax import Minimax
-from tabia.search.picture import main_line
 from tabia.search.search import Result, Search
 from tabia.search.tree import log_priors
+
+Final = Callable[[Result], Array]  # which move to play once the search is done
+
+FINAL_RULES: dict[str, Final] = {
+    "visits": most_visits,
+    "value": best_value,
+    "robust": max_robust,
+    "secure": secure,
+}
 
 
 @dataclass(frozen=True)
@@ -33,46 +47,106 @@ class Lookahead:
         return self.minimax.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        outlook = self.minimax.explore(states, key)
-        mover = jax.vmap(self.game.mover)(states)
-        means = jnp.take_along_axis(outlook.branches, mover[:, None, None], axis=-1)[..., 0]
-        policy = outlook.best / jnp.maximum(outlook.best.sum(axis=-1, keepdims=True), 1)
-        return Choice(outlook.action, policy, None, jnp.maximum(means, -1.0), outlook.values)
+        return _looked_ahead(self.minimax, states, key)
 
 
-@dataclass(frozen=True)
+@partial(jax.jit, static_argnums=0)
+def _looked_ahead(minimax: Minimax, states: State, key: Array) -> Choice:
+    outlook = minimax.explore(states, key)
+    mover = jax.vmap(minimax.game.mover)(states)
+    own = jnp.take_along_axis(outlook.branches, mover[:, None, None], axis=-1)[..., 0]
+    means = jnp.where(jnp.isfinite(own), own, jnp.nan)
+    policy = outlook.best / jnp.maximum(outlook.best.sum(axis=-1, keepdims=True), 1)
+    return Choice(outlook.action, policy, None, means, outlook.values)
+
+
+@dataclass(frozen=True, eq=False)
 class Searcher:
     """Tree search with whatever the search was given: rollouts (MCTS) or a network (AlphaZero).
 
-    With `seconds` the search also stops by the clock, looked at between chunks of simulations.
+    With `seconds` the search also stops by the clock, which is for the whole batch and is looked at between chunks of
+    simulations. Without a `final` rule the search's own move is played.
     """
 
     search: Search
     spec: str
     parameters: Any = None
     seconds: float | None = None
-    chunk: int = 32
+    final: Final | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            self._budget()  # refuses what cannot be timed
 
     @property
     def game(self) -> Game:
         return self.search.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        result = self.look(states, key)
-        return Choice(result.action, result.policy, result.visits, result.means, result.values)
+        if self.seconds is None:
+            return _searched(self.search, self.final, self.parameters, states, key)
+        return _told(self.final, self.look(states, key))
 
     def look(self, states: State, key: Array) -> Result:
-        """The whole result, tree included."""
+        """The whole result, tree included; the same key grows the same tree as `choose` does."""
         if self.seconds is None:
             return self.search.explore(self.parameters, states, key)
-        return Budget(self.search, seconds=self.seconds, chunk=self.chunk).run(self.parameters, states, key)
+        # A budget refuses games that are over; their lanes search the start of a game instead.
+        return self._budget().run(self.parameters, _going(self.game, states), key)
 
-    def lines(self, result: Result) -> list[list[str]]:
-        """The main line of each position."""
-        return [main_line(self.game, result.tree, position=index) for index in range(result.action.shape[0])]
+    def told(self, result: Result) -> Choice:
+        """The choice that follows from a result."""
+        return _told(self.final, result)
+
+    def _budget(self) -> Budget:
+        return Budget(self.search, seconds=self.seconds, chunk=chunk(self.search.simulations, self.search.leaves))
+
+
+def chunk(simulations: int, leaves: int, *, most: int = 64) -> int:
+    """How many simulations to do between looks at the clock: a part of all, in whole steps, at most `most` if it can.
+
+    >>> chunk(800, 1), chunk(800, 8), chunk(7, 1)
+    (50, 40, 7)
+    """
+    fitting = [size for size in range(leaves, simulations + 1, leaves) if simulations % size == 0]
+    return max((size for size in fitting if size <= most), default=fitting[0])
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _searched(search: Search, final: Final | None, parameters: Any, states: State, key: Array) -> Choice:
+    """Compiled as a whole, so that the tree never leaves the device's memory."""
+    return _told(final, search.explore(parameters, states, key))
+
+
+@partial(jax.jit, static_argnums=0)
+def _told(final: Final | None, result: Result) -> Choice:
+    means = jnp.where(result.visits > 0, result.means, jnp.nan)
+    actions = result.action if final is None else final(result)
+    return Choice(actions, result.policy, result.visits, means, result.values)
+
+
+@partial(jax.jit, static_argnums=0)
+def _going(game: Game, states: State) -> State:
+    over, start = jax.vmap(game.over)(states), game.init(jax.random.key(0))
+
+    def swap(leaf: Array, fresh: Array) -> Array:
+        stop = over.reshape(over.shape + (1,) * (leaf.ndim - 1))
+        return jnp.where(stop, jnp.broadcast_to(fresh[None], leaf.shape), leaf)
+
+    return jax.tree.map(swap, states, start)
 
 
 @dataclass(frozen=True)
+class Forward:
+    """A network as a search's evaluator calls it; equal for equal networks, which a bound method is not."""
+
+    network: Network
+
+    def __call__(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
+        return self.network.forward(parameters, observations)
+
+
+@dataclass(frozen=True, eq=False)
 class Instinct:
     """A network alone: the move it likes best."""
 
@@ -87,8 +161,8 @@ class Instinct:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _instinct(game: Game, network: Network, parameters: Any, states: State) -> Choice:
-    evaluation = Evaluator(game, network.forward)(parameters, states, jax.random.key(0))
-    policy = jnp.exp(log_priors(evaluation.logits, jax.vmap(game.legal)(states)))
-    return Choice(jnp.argmax(policy, axis=-1).astype(jnp.int32), policy, values=evaluation.values)
-
-
+    evaluation = Evaluator(game, Forward(network))(parameters, states, jax.random.key(0))
+    legal = jax.vmap(game.legal)(states)
+    policy = jnp.where(legal, jnp.exp(log_priors(evaluation.logits, legal)), 0.0)
+    best = jnp.argmax(jnp.where(legal, evaluation.logits, -jnp.inf), axis=-1).astype(jnp.int32)
+    return Choice(best, policy, values=evaluation.values)

@@ -9,7 +9,9 @@ Any player takes the modifiers `temperature`, `epsilon` and `random_moves`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from tabia.games.errors import TabiaError, did_you_mean
@@ -21,10 +23,10 @@ class PlayerError(TabiaError):
 
 @dataclass(frozen=True)
 class Spec:
-    """A player's name taken apart."""
+    """A player's name taken apart; its text puts it together again."""
 
     name: str
-    what: str | None = None  # a run directory or a shipped agent
+    what: str | None = None  # a run directory, a file of weights or a shipped agent
     version: str | None = None  # best, latest or a step
     options: dict[str, str] = field(default_factory=dict)
 
@@ -41,22 +43,20 @@ def parse(text: str) -> Spec:
     Spec(name='az', what='runs/connect4', version='best', options={'simulations': '64'})
     """
     name, _, rest = text.strip().partition(":")
-    what: str | None = None
+    parts = [part.strip() for part in rest.split(",") if part.strip()]
+    what = parts.pop(0) if parts and "=" not in parts[0] else None
     options: dict[str, str] = {}
-    for index, part in enumerate(filter(None, rest.split(","))):
-        key, equals, value = part.partition("=")
-        if not equals and index == 0:
-            what = part
-        elif not equals or not key.strip() or not value.strip():
+    for part in parts:
+        key, _, value = (word.strip() for word in part.partition("="))
+        if not key or not value:
             raise PlayerError(f"{part!r} in {text!r} is no option; write key=value, as in mcts:simulations=800.")
-        elif key.strip() in options:
-            raise PlayerError(f"{key.strip()!r} is given twice in {text!r}.")
-        else:
-            options[key.strip()] = value.strip()
+        if key in options:
+            raise PlayerError(f"{key!r} is given twice in {text!r}.")
+        options[key] = value
     if what is None:
-        return Spec(name, None, None, options)
-    what, _, version = what.partition("@")
-    return Spec(name, what, version or None, options)
+        return Spec(name.strip(), None, None, options)
+    target, at, version = what.rpartition("@")
+    return Spec(name.strip(), target, version or None, options) if at else Spec(name.strip(), what, None, options)
 
 
 @dataclass
@@ -67,29 +67,44 @@ class Options:
     known: list[str] = field(default_factory=list)
 
     def number(self, key: str, default: float | None, *, low: float | None = None, high: float | None = None) -> Any:
+        """A number within bounds."""
         text = self._take(key)
         if text is None:
             return default
         try:
             value = float(text)
         except ValueError:
-            raise PlayerError(f"{key}={text} in {self.spec}: a number is needed.") from None
-        if (low is not None and value < low) or (high is not None and value > high):
-            upper = "" if high is None else f" and at most {high:g}"
-            raise PlayerError(f"{key}={text} in {self.spec}: at least {low:g}{upper} is needed.")
+            value = float("nan")
+        if not isfinite(value):
+            raise PlayerError(f"{key}={text} in {self.spec}: a number is needed.")
+        if low is not None and value < low:
+            raise PlayerError(f"{key}={text} in {self.spec}: at least {low:g} is needed.")
+        if high is not None and value > high:
+            raise PlayerError(f"{key}={text} in {self.spec}: at most {high:g} is allowed.")
         return value
 
-    def whole(self, key: str, default: int | None, *, low: int = 1) -> Any:
-        value = self.number(key, default, low=low)
+    def whole(self, key: str, default: int | None, *, low: int = 1, high: int | None = None) -> Any:
+        """A whole number within bounds."""
+        value = self.number(key, default, low=low, high=high)
         if value is not None and value != int(value):
             raise PlayerError(f"{key}={value:g} in {self.spec}: a whole number is needed.")
         return None if value is None else int(value)
 
-    def word(self, key: str, default: str, allowed: list[str]) -> str:
+    def word(self, key: str, default: str, allowed: Sequence[str]) -> str:
+        """One of some words."""
         text = self._take(key) or default
         if text not in allowed:
-            raise PlayerError(f"{key}={text} in {self.spec}. {did_you_mean(text, allowed)}")
+            raise PlayerError(f"{key}={text} in {self.spec} means nothing. {did_you_mean(text, allowed)}")
         return text
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Yes or no, written true or false."""
+        return self.word(key, str(default).lower(), ("true", "false")) == "true"
+
+    def only_with(self, key: str, condition: str) -> None:
+        """Know of an option that has no meaning as the others stand, and refuse it if it is given."""
+        if self._take(key) is not None:
+            raise PlayerError(f"{key}={self.spec.options[key]} in {self.spec}: {key} belongs to {condition}.")
 
     def close(self) -> None:
         """Refuse options that no reader asked for."""
@@ -98,5 +113,6 @@ class Options:
                 raise PlayerError(f"{self.spec.name} has no option {key!r}. {did_you_mean(key, self.known)}")
 
     def _take(self, key: str) -> str | None:
-        self.known.append(key)
+        if key not in self.known:
+            self.known.append(key)
         return self.spec.options.get(key)

@@ -47,7 +47,9 @@ class Budget:
                 f"of leaves={self.search.leaves}."
             )
         if isinstance(self.search.rule, Gumbel):
-            raise SearchError("Gumbel's sequential halving must know its budget beforehand; use another rule, such as Puct.")
+            raise SearchError(
+                "Gumbel's sequential halving must know its budget beforehand; use another rule, such as Puct."
+            )
 
     def run(self, parameters: Any, states: State, key: Array, *, past: Array | None = None) -> Result:
         """Search until the budget is spent; at least one chunk is always done."""

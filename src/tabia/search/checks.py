@@ -24,13 +24,21 @@ def settings(search: Search) -> None:
     if search.max_depth is not None and search.max_depth < 1:
         raise SearchError(f"max_depth={search.max_depth}: at least 1 is needed.")
     if search.simulations % search.leaves:
-        raise SearchError(f"{search.simulations} simulations cannot be done {search.leaves} leaves at a time; use a multiple.")
+        raise SearchError(
+            f"{search.simulations} simulations cannot be done {search.leaves} leaves at a time; use a multiple."
+        )
     if search.leaves > 1 and search.rule.squares:
-        raise SearchError(f"{type(search.rule).__name__} measures variance, which virtual visits would spoil; use leaves=1.")
+        raise SearchError(
+            f"{type(search.rule).__name__} measures variance, which virtual visits would spoil; use leaves=1."
+        )
     if search.keep and isinstance(search.rule, Gumbel):
-        raise SearchError("Gumbel's sequential halving starts from nothing; a kept tree needs another rule, such as Puct.")
+        raise SearchError(
+            "Gumbel's sequential halving starts from nothing; a kept tree needs another rule, such as Puct."
+        )
     if search.game.chance and (search.transpositions or search.cut_loops or search.keep):
-        raise SearchError(f"{search.game.id} has chance; transpositions, loop cutting and kept trees need a game without.")
+        raise SearchError(
+            f"{search.game.id} has chance; transpositions, loop cutting and kept trees need a game without."
+        )
 
 
 def roots(search: Search, parameters: Any, states: State) -> None:
@@ -42,7 +50,8 @@ def roots(search: Search, parameters: Any, states: State) -> None:
 def positions(game: Game, states: State) -> None:
     """Refuse positions that are not this game's or already over."""
     expected = jax.eval_shape(game.init, jax.random.key(0))
-    if jax.tree.structure(states) != jax.tree.structure(expected):
+    came, wanted = str(jax.tree.structure(states)), str(jax.tree.structure(expected))
+    if came != wanted:
         raise SearchError(f"These are not positions of {game.id}: another kind of state came.")
     for leaf, like in zip(jax.tree.leaves(states), jax.tree.leaves(expected), strict=True):
         if leaf.shape[1:] != like.shape or leaf.dtype != like.dtype:

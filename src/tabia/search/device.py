@@ -58,9 +58,7 @@ def back_up_many(tree: Tree, paths: Path, values: Array, linked: Array, marks: A
         return plainly(tree, paths, values, linked, marks)
     from tabia.search import kernels
 
-    return jax.lax.platform_dependent(
-        tree, paths, values, linked, marks, cuda=kernels.back_up_many, default=plainly
-    )
+    return jax.lax.platform_dependent(tree, paths, values, linked, marks, cuda=kernels.back_up_many, default=plainly)
 
 
 def _has_kernels(tree: Tree) -> bool:

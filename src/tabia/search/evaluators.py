@@ -41,7 +41,9 @@ class Network:
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         logits, values = self.forward(parameters, jax.vmap(self.game.observe)(states))
-        return Evaluation(logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states)))
+        return Evaluation(
+            logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states))
+        )
 
 
 @dataclass(frozen=True)

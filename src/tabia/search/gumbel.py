@@ -48,7 +48,7 @@ class Gumbel:
         return shifted / shifted.sum(axis=-1, keepdims=True)
 
     def completed(self, node: View) -> Array:
-        """sigma of each move's value; moves never tried take the mixed value of the node."""
+        """Sigma of each move's value; moves never tried take the mixed value of the node."""
         values = jnp.where(node.visits > 0, node.means, mixed_value(node)[..., None])
         if self.rescale:
             low = jnp.where(node.exists, values, jnp.inf).min(axis=-1, keepdims=True)

@@ -83,9 +83,7 @@ def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
     )
 
 
-def back_up(
-    tree: Tree, path: Path, values: Array, linked: Array, *, interpret: bool = False
-) -> Tree:
+def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, interpret: bool = False) -> Tree:
     """As `walk.back_up`."""
     records = pl.pallas_call(
         partial(_back_up, levels=path.nodes.shape[0], num_actions=tree.num_actions),
@@ -129,7 +127,15 @@ def descend(
     records, *path, marked = pl.pallas_call(
         partial(_descend, rule=rule, num_actions=rows - 1, leaves=leaves, max_depth=max_depth, alone=interpret),
         grid=(batch,),
-        out_shape=[jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype), steps, steps, steps, *[lanes] * 3, links, marks],
+        out_shape=[
+            jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
+            steps,
+            steps,
+            steps,
+            *[lanes] * 3,
+            links,
+            marks,
+        ],
         input_output_aliases={0: 0},
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
@@ -157,7 +163,9 @@ def _descend(
         plgpu.store(nodes.at[turn, level, lane], node)
         plgpu.store(actions.at[turn, level, lane], action)
         plgpu.store(marks.at[turn, level, lane], worth)
-        plgpu.store(seats.at[turn, level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32))
+        plgpu.store(
+            seats.at[turn, level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32)
+        )
         return level + 1, node, action, plgpu.load(_cell(records, node, lane, action, LINK))
 
     def walking(carry: tuple[Array, Array, Array, Array]) -> Array:

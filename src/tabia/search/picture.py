@@ -75,7 +75,10 @@ def text(root: Branch) -> str:
 
 def dot(root: Branch) -> str:
     """The tree in Graphviz's language."""
-    lines = ["digraph tree {", '  node [shape=box, style="rounded,filled", fillcolor="#f4ead5", fontname="sans-serif"];']
+    lines = [
+        "digraph tree {",
+        '  node [shape=box, style="rounded,filled", fillcolor="#f4ead5", fontname="sans-serif"];',
+    ]
 
     def add(branch: Branch, name: str) -> None:
         bold = ", penwidth=3" if branch.main else ""
@@ -113,7 +116,9 @@ def _place(branch: Branch, depth: int, left: float, boxes: list[str], lines: lis
     middle = (centres[0] + centres[-1]) / 2 if centres else left + 8 + _WIDTH / 2
     for child, centre in zip(branch.children, centres, strict=True):
         stroke = 'stroke="#d1495b" stroke-width="3"' if child.main else 'stroke="#c8b88a"'
-        lines.append(f'<line x1="{middle:.1f}" y1="{y + _HEIGHT}" x2="{centre:.1f}" y2="{y + _HEIGHT + _GAP}" {stroke}/>')
+        lines.append(
+            f'<line x1="{middle:.1f}" y1="{y + _HEIGHT}" x2="{centre:.1f}" y2="{y + _HEIGHT + _GAP}" {stroke}/>'
+        )
     boxes.append(_box(branch, middle, y))
     return middle, right
 

@@ -18,7 +18,7 @@ from tabia.games.game import State
 from tabia.search import checks
 from tabia.search.errors import SearchError
 from tabia.search.search import Result, Search, grow, harvest, plant, prepare_root
-from tabia.search.tree import LINK, NO_CHILD, Tree, room
+from tabia.search.tree import LINK, NO_CHILD, Tree
 
 
 def run_on(

@@ -27,7 +27,7 @@ from tabia.search.selection import Puct, Rule, choose
 from tabia.search.tree import NO_CHILD, PENDING, Tree, View
 from tabia.search.walk import Path, mark
 
-
+PUCT = Puct()
 YOUTH = 8  # a tree is young until it has seen this many simulations for each leaf of a step
 
 
@@ -59,7 +59,7 @@ class Search:
     game: Game
     evaluate: Evaluate
     simulations: int
-    rule: Rule = Puct()
+    rule: Rule = PUCT
     noise: Noise | None = None
     leaves: int = 1
     transpositions: bool = False
@@ -100,8 +100,8 @@ def _explore(search: Search, parameters: Any, states: State, key: Array, past: A
     tree = plant(search, parameters, states, plant_key)
     tree, root = prepare_root(search, tree, root_key)
     done = 0
-    for leaves, count in phases(search):
-        tree = grow(replace(search, leaves=leaves), parameters, tree, root, grow_key, done, count, past)
+    for width, count in phases(search):
+        tree = grow(replace(search, leaves=width), parameters, tree, root, grow_key, done, count, past)
         done += count
     return harvest(search, tree, root)
 
@@ -154,7 +154,14 @@ def prepare_root(search: Search, tree: Tree, key: Array) -> tuple[Tree, Root]:
 
 
 def grow(
-    search: Search, parameters: Any, tree: Tree, root: Root, key: Array, first: Array | int, count: int, past: Array | None
+    search: Search,
+    parameters: Any,
+    tree: Tree,
+    root: Root,
+    key: Array,
+    first: Array | int,
+    count: int,
+    past: Array | None,
 ) -> Tree:
     """Run `count` simulations, the first of them being number `first`."""
     simulate = narrow if search.leaves == 1 else wide

@@ -30,11 +30,13 @@ class Path(NamedTuple):
 
 
 def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
-    """From the root's move `first` [B], follow the rule until a move that leads to no node yet, or `max_depth` moves."""
+    """From the root's move `first` [B], follow the rule to a move that leads to no node yet, or `max_depth` moves."""
     batch = tree.records.shape[1]
     blank = jnp.zeros((max_depth, batch), jnp.int32)
     root = jnp.zeros(batch, jnp.int32)
-    start = _note(Path(blank, blank, blank, root, root, root, root.astype(jnp.float32)), root, _follow(tree, root, first))
+    start = _note(
+        Path(blank, blank, blank, root, root, root, root.astype(jnp.float32)), root, _follow(tree, root, first)
+    )
 
     def deeper(carry: tuple[Path, Array]) -> tuple[Path, Array]:
         path, walking = carry
@@ -113,7 +115,9 @@ def back_up(tree: Tree, path: Path, values: Array, linked: Array, marks: Array |
         nodes, actions = reached[depth], path.actions[depth]
         value = jnp.take_along_axis(values, path.seats[depth][:, None], axis=1)[:, 0]
         link = jnp.where((depth == path.depth - 1) & (tree.links is None), linked, 0.0)
-        visits, change = (jnp.ones_like(value), value) if marks is None else (jnp.zeros_like(value), value - marks[depth])
+        visits, change = (
+            (jnp.ones_like(value), value) if marks is None else (jnp.zeros_like(value), value - marks[depth])
+        )
         rise = jnp.stack([visits, change, link], axis=-1)
         tree = tree._replace(records=tree.records.at[nodes, lanes, actions, VISITS : LINK + 1].add(rise, mode="drop"))
         if tree.squares is not None:

@@ -146,7 +146,7 @@ class HostGame(Game):
         """The host's answer for one position, or in one call for a batch of them."""
         if not isinstance(played, jax.core.Tracer):  # errors of the user's class then reach the caller as they are
             return jax.tree.map(jnp.asarray, question(np.asarray(played), np.asarray(length)))
-        shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), answer)  # type: ignore[no-untyped-call]
+        shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), answer)
         return jax.pure_callback(question, shapes, played, length, vmap_method="broadcast_all")
 
     def _moves(self, state: State) -> Moves:

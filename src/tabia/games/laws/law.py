@@ -24,7 +24,7 @@ class Verdict:
     detail: str = ""
 
 
-class DoesNotApply(Exception):  # noqa: N818  (a reason, not an error)
+class DoesNotApply(Exception):
     """Raised by a law that has nothing to judge in this game."""
 
 

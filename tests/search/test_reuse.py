@@ -1,0 +1,171 @@
+"""Kept trees: nothing is lost that fits, nothing is invented, nothing dangles, whatever is played for thirty moves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from tabia import games
+from tabia.games.game import Game, State
+from tabia.search import Puct, Result, Search, SearchError
+from tabia.search.reuse import graft, run_on
+from tabia.search.search import plant
+from tabia.search.tree import LINK, LOGIT, NO_CHILD, TOTAL, VISITS, Tree
+
+from .positions import random_network, random_positions, random_weights
+from .toy_games import Ring
+
+CONNECT, RING = games.make("connect4"), Ring()
+BATCH, SIMULATIONS = 12, 40
+STAY = 2  # a move in the ring that is always legal and never ends the game
+
+
+def search(game: Game, *, keep: int, transpositions: bool = False) -> Search:
+    return Search(game, random_network(game), SIMULATIONS, Puct(c=2.0), keep=keep, transpositions=transpositions)
+
+
+def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
+    states = random_positions(how.game, BATCH, seed=seed, most_moves=6)
+    return states, how.run(random_weights(how.game), states, jax.random.key(seed))
+
+
+@partial(jax.jit, static_argnums=0)
+def kept_tree(how: Search, tree: Tree, actions: Array, states: State) -> Tree:
+    """The tree after the move, before any new simulation."""
+    return graft(plant(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.keep)
+
+
+def going_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
+    """Play the wanted moves, or others where the game would end."""
+    ends = jax.vmap(game.over)(jax.vmap(game.step)(states, wanted))
+    actions = jnp.where(ends, otherwise, wanted).astype(jnp.int32)
+    return actions, jax.vmap(game.step)(states, actions)
+
+
+def reachable(records: np.ndarray, start: int) -> set[int]:
+    """The nodes of one tree [N, A + 1, 4] below `start`, itself included."""
+    found, waiting = {start}, [start]
+    while waiting:
+        links = records[waiting.pop(), :-1, LINK].astype(int)
+        new = {link for link in links.tolist() if link >= 0} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def compare(old: np.ndarray, new: np.ndarray, start: int) -> tuple[int, int]:
+    """Check that the tree `new` is what hangs below `start` in `old`; how many nodes it kept and forgot."""
+    partner = {start: 0}
+    waiting, forgotten = [start], 0
+    while waiting:
+        index = waiting.pop()
+        before, after = old[index], new[partner[index]]
+        np.testing.assert_array_equal(after[:, [LOGIT, VISITS, TOTAL]], before[:, [LOGIT, VISITS, TOTAL]])
+        for action in range(len(before) - 1):
+            link, renamed = int(before[action, LINK]), int(after[action, LINK])
+            if link < 0 or renamed < 0:
+                assert renamed == NO_CHILD
+                forgotten += link >= 0
+            elif link in partner:
+                assert partner[link] == renamed
+            else:
+                partner[link] = renamed
+                waiting.append(link)
+    assert len(set(partner.values())) == len(partner)
+    return len(partner), forgotten
+
+
+def nothing_dangles(how: Search, tree: Tree) -> None:
+    size = int(tree.size)
+    links = np.asarray(tree.records[:size, :, :-1, LINK])
+    assert links.max() < size <= tree.capacity == how.capacity
+
+
+@pytest.mark.parametrize("transpositions", [False, True])
+def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> None:
+    how = search(RING, keep=SIMULATIONS + 1, transpositions=transpositions)
+    states, result = first_run(how)
+    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
+    old, kept = result.tree, kept_tree(how, result.tree, actions, after)
+    nothing_dangles(how, kept)
+    for lane in range(BATCH):
+        records = np.asarray(old.records[:, lane])
+        child = int(records[0, int(actions[lane]), LINK])
+        if child < 0:  # a position without a node starts afresh
+            assert (np.asarray(kept.records[0, lane, :-1, VISITS]) == 0).all()
+            continue
+        count, forgotten = compare(records, np.asarray(kept.records[:, lane]), child)
+        assert (count, forgotten) == (len(reachable(records, child)), 0)
+        np.testing.assert_array_equal(np.asarray(kept.totals[0, lane]), np.asarray(old.totals[child, lane]))
+    assert (np.asarray(kept.records[0, :, :-1, VISITS]).sum(axis=1) > 0).sum() > BATCH // 2
+
+
+def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
+    how, roomy = search(RING, keep=6), search(RING, keep=SIMULATIONS + 1)
+    states, result = first_run(roomy)
+    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
+    kept = kept_tree(how, result.tree, actions, after)
+    nothing_dangles(how, kept)
+    cut = 0
+    for lane in range(BATCH):
+        records = np.asarray(result.tree.records[:, lane])
+        child = int(records[0, int(actions[lane]), LINK])
+        if child < 0:
+            continue
+        count, forgotten = compare(records, np.asarray(kept.records[:, lane]), child)
+        below = len(reachable(records, child))
+        assert count == min(6, below) and (forgotten > 0) == (below > 6)
+        assert reachable(np.asarray(kept.records[:, lane]), 0) == set(range(count))  # no node leaked
+        cut += forgotten > 0
+    assert cut > BATCH // 2
+
+
+@pytest.mark.parametrize("transpositions", [False, True])
+def test_thirty_moves_in_the_same_room(transpositions: bool) -> None:
+    """Visits are the new simulations and those kept, to the last one; room never grows."""
+    how = search(RING, keep=30, transpositions=transpositions)
+    states, result = first_run(how)
+    rng = np.random.default_rng(0)
+    for move in range(30):
+        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, RING, states))
+        actions, states = going_on(RING, states, wanted, jnp.full(BATCH, STAY))
+        records = np.asarray(result.tree.records)
+        result = run_on(how, random_weights(RING), result.tree, actions, states, jax.random.key(move))
+        nothing_dangles(how, result.tree)
+        visits = np.asarray(result.visits).sum(axis=1)
+        for lane in range(BATCH):
+            child = int(records[0, lane, int(actions[lane]), LINK])
+            kept = records[child, lane, :-1, VISITS].sum() if child >= 0 else 0
+            assert visits[lane] == SIMULATIONS + kept
+        assert np.abs(np.asarray(result.values)).max() <= 1.0 + 1e-5
+
+
+def random_legal(rng: np.random.Generator, game: Game, states: State) -> np.ndarray:
+    legal = np.asarray(jax.vmap(game.legal)(states))
+    return np.array([rng.choice(np.flatnonzero(row)) for row in legal], np.int32)
+
+
+def test_searching_on_is_as_good_as_having_searched_longer() -> None:
+    """A kept tree ends up with the values of a search that had both budgets, to within what 40 simulations change."""
+    how = search(CONNECT, keep=SIMULATIONS + 1)
+    states, result = first_run(how)
+    actions, after = result.action, jax.vmap(CONNECT.step)(states, result.action)
+    alive = ~jax.vmap(CONNECT.over)(after)
+    after = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(alive, new, old), after, states)
+    onward = run_on(how, random_weights(CONNECT), result.tree, actions, after, jax.random.key(5))
+    afresh = how.run(random_weights(CONNECT), after, jax.random.key(5))
+    kept = np.asarray(onward.visits).sum(axis=1) - SIMULATIONS
+    assert kept[np.asarray(alive)].mean() > 5
+    gap = np.abs(np.asarray(onward.values) - np.asarray(afresh.values)).max(axis=1)
+    assert gap[np.asarray(alive)].max() < 0.3
+
+
+def test_a_search_without_room_is_refused() -> None:
+    states, result = first_run(search(RING, keep=SIMULATIONS + 1))
+    with pytest.raises(SearchError, match="keep=0"):
+        run_on(search(RING, keep=0), random_weights(RING), result.tree, result.action, states, jax.random.key(0))

@@ -1,0 +1,73 @@
+"""Several leaves a step: every visit is accounted for, no position has two nodes, and the play is as good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tabia import games
+from tabia.search import Gumbel, Puct, Search
+from tabia.search.exact import solve
+from tabia.search.search import phases
+from tabia.search.selection import Rule
+from tabia.search.tree import LINK, NO_CHILD, TOTAL, VISITS
+
+from .positions import random_network, random_positions, random_weights
+from .toy_games import Ring
+
+CONNECT, RING = games.make("connect4"), Ring()
+BATCH = 12
+
+
+@pytest.mark.parametrize(
+    ("game", "simulations", "leaves", "rule", "options"),
+    [
+        (CONNECT, 128, 8, Puct(), {}),
+        (CONNECT, 64, 16, Gumbel(noise=0.0), {}),
+        (CONNECT, 64, 8, Puct(), {"transpositions": True}),
+        (RING, 64, 8, Puct(c=3.0), {"transpositions": True}),
+        (RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "keep": 10}),
+    ],
+    ids=["plain", "gumbel", "shared", "shared with circles", "loops cut, room kept"],
+)
+def test_every_visit_is_accounted_for(
+    game: Any, simulations: int, leaves: int, rule: Rule, options: dict[str, Any]
+) -> None:
+    states = random_positions(game, BATCH, seed=1, most_moves=10)
+    search = Search(game, random_network(game), simulations, rule, leaves=leaves, **options)
+    result = search.run(random_weights(game), states, jax.random.key(0))
+    np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), simulations)
+    size = int(result.tree.size)
+    edges = np.asarray(result.tree.records[:size, :, :-1])
+    links = edges[..., LINK]
+    assert links.max() < size and links.min() >= NO_CHILD  # nothing is left pending
+    assert (np.abs(edges[..., TOTAL]) <= edges[..., VISITS] + 1e-3).all()  # no virtual visit is left behind
+    for lane in range(BATCH):
+        parents, actions = np.nonzero(links[:, lane] >= 0)
+        children = links[parents, lane, actions].astype(int)
+        if options.get("transpositions"):
+            prints = [tuple(row) for row in np.asarray(result.tree.prints[:size, lane])[np.unique(children)].tolist()]
+            assert len(set(prints)) == len(prints)  # one node a position
+        else:
+            assert len(set(children.tolist())) == len(children)
+
+
+@pytest.mark.parametrize("leaves", range(1, 65))
+def test_phases_spend_the_budget_exactly(leaves: int) -> None:
+    for steps in (1, 3, 15, 16, 17, 100):
+        search = Search(RING, random_network(RING), leaves * steps, Puct(), leaves=leaves)
+        plan = phases(search)
+        assert sum(count for _, count in plan) == leaves * steps
+        assert all(width >= 1 and count % width == 0 for width, count in plan)
+
+
+def test_wide_play_is_as_good_as_narrow_play() -> None:
+    """On connect3 with the truth as evaluator, eight leaves a step keep the value as one does, on 500 positions."""
+    known = solve(games.make("connect3"))
+    states = random_positions(known.game, 500, seed=11, most_moves=7)
+    search = Search(known.game, known.evaluator(gap=0.0), 96, Puct(), leaves=8)
+    result = search.run(known.table, states, jax.random.key(0))
+    assert known.best(states)[np.arange(500), np.asarray(result.action)].all()
