@@ -19,6 +19,7 @@ from tabia.games.table import Table
 _letters = st.characters(exclude_categories=("Z", "C"))  # no spaces of any kind, no control characters
 _words = st.text(_letters, min_size=1, max_size=8)
 _lines = st.lists(_words, min_size=1, max_size=3).map(" ".join)
+_abouts = st.dictionaries(_words.filter(lambda word: ":" not in word), _lines, max_size=3)
 _scores = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -48,7 +49,7 @@ def test_what_is_written_reads_back_exactly(about: dict[str, str], games: list[R
 
 
 @pytest.mark.parametrize(
-    "game_id", ["tictactoe", "connect4", "checkers", "othello:size=4", "spiel:amazons", "pgx:chess"]
+    "game_id", ["tictactoe", "connect4", "checkers", "othello:size=4", "spiel:amazons"]
 )
 def test_a_played_game_is_replayed_from_its_record(game_id: str, tmp_path: Path) -> None:
     game = make(game_id)
@@ -71,7 +72,7 @@ GAME = Record("connect4", 1, ("random", "greedy"), ("4", "4", "5"), (1.0, -1.0),
 
 
 def _content() -> list[str]:
-    """Line 3 says the game, 4 the version, 5 and 6 the seats, 7 round, 8 opening, 9 seed, 10 moves, 11 scores, 12 end."""
+    """Line 3 is the game, 4 the version, 5 and 6 the seats, 7 round, 8 opening, 9 seed, 10 moves, 11 scores, 12 end."""
     return records.text(Book({}, [GAME])).splitlines()
 
 
@@ -108,7 +109,7 @@ def test_every_cut_of_a_file_is_noticed_or_reads_as_fewer_games() -> None:
         except RecordError as error:
             assert "line" in str(error)
         else:
-            assert len(book.records) < 2 or content[length] == "\n" or book.records != [GAME, GAME] or length > 0
+            assert book.records == [GAME] * len(book.records)
 
 
 def test_a_move_that_is_not_legal_is_refused() -> None:

@@ -14,6 +14,7 @@ from jax import Array
 
 from tabia.networks import Network, NetworkError, Variables
 from tabia.networks.presets import any_size, mlp, s3, s5, tower
+
 from .twin import Twin
 from .zoo import ZOO, boards, lived_in
 
@@ -118,7 +119,7 @@ def test_dropout_draws_in_training_only() -> None:
     first, second = (train(variables, observations, key=jax.random.key(seed))[0].logits for seed in (1, 2))
     assert bool(jnp.any(first != second))
     np.testing.assert_array_equal(first, train(variables, observations, key=jax.random.key(1))[0].logits)
-    with pytest.raises(NetworkError, match="drops 30% .* needs a key"):
+    with pytest.raises(NetworkError, match=r"drops 30% .* needs a key"):
         network.apply(variables, observations, train=True)
 
 
@@ -138,7 +139,7 @@ def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[
 
 
 def test_actions_follow_their_cells() -> None:
-    """With kernels of one cell a network cannot tell places apart: moving cells moves their actions, and nothing else."""
+    """With kernels of one cell a network cannot tell places apart: moved cells take their actions along."""
     network = Network(any_size(8, 3, policy_planes=2, policy_extra=1).changed(kernel=1), (3, 4, 2), 25, 2)
     folded, observations = network.fold(lived_in(network)), boards(network, 8)
     moved_to = jax.random.permutation(KEY, 12)

@@ -13,18 +13,20 @@ from tabia.networks.presets import any_size, dense, mlp, s1, s2, s3, s5, tower
 BOARD = (4, 5, 2)
 
 ZOO: dict[str, Network] = {
-    "s1": Network(s1(2, 8), BOARD, 6, 2),
-    "s2": Network(s2(2, 7), BOARD, 6, 2),
-    "s3": Network(s3(2, 8).changed(units=(16, 16)), BOARD, 11, 3),
-    "s5": Network(s5(8, 2), BOARD, 6, 2),
+    "s1": Network(s1(1, 8), BOARD, 6, 2),
+    "s2": Network(s2(1, 7), BOARD, 6, 2),
+    "s3": Network(s3(1, 8).changed(units=(16, 16)), BOARD, 11, 3),
+    "s5": Network(s5(8, 1), BOARD, 6, 2),
     "tower": Network(tower(8, 2), BOARD, 6, 2),
-    "tower, wdl": Network(tower(8, 2, value="wdl"), BOARD, 6, 2),
-    "tower, no normalisation": Network(tower(8, 3).changed(batch_norm=False), BOARD, 6, 2),
+    "tower, wdl": Network(tower(8, 1, value="wdl"), BOARD, 6, 2),
+    "tower, no normalisation": Network(tower(8, 2).changed(batch_norm=False), BOARD, 6, 2),
     "tower, 5 x 5, dropout": Network(tower(8, 1).changed(kernel=5, dropout=0.4), BOARD, 6, 4),
     "tower, no bias, no hidden": Network(tower(8, 1).changed(bias=False, value_units=0), BOARD, 6, 1),
-    "cells": Network(any_size(8, 3), BOARD, 20, 2),
-    "cells, planes and pass": Network(any_size(8, 2, policy_planes=3, policy_extra=2), BOARD, 62, 3),
-    "columns": Network(any_size(8, 3, policy="columns", value="wdl").changed(activation="leaky_relu"), BOARD, 5, 2),
+    "cells": Network(any_size(8, 2).changed(pool_every=2), BOARD, 20, 2),
+    "cells, planes and pass": Network(any_size(8, 1, policy_planes=3, policy_extra=2), BOARD, 62, 3),
+    "columns": Network(
+        any_size(8, 1, policy="columns", value="wdl").changed(activation="leaky_relu", pool_every=1), BOARD, 5, 2
+    ),
     "columns, plain heads": Network(any_size(8, 1, policy="columns").changed(head_norm=False), BOARD, 5, 2),
     "mlp": Network(mlp(16, 12), BOARD, 6, 2),
     "mlp, no normalisation": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),

@@ -45,8 +45,10 @@ def test_every_visit_is_accounted_for(
     links = edges[..., LINK]
     assert links.max() < size and links.min() >= NO_CHILD  # nothing is left pending
     assert (np.abs(edges[..., TOTAL]) <= edges[..., VISITS] + 1e-3).all()  # no virtual visit is left behind
+    written = np.arange(size)[:, None] >= max(search.keep, 1)
+    written[0] = True  # what lies between is room for kept nodes
     for lane in range(BATCH):
-        parents, actions = np.nonzero(links[:, lane] >= 0)
+        parents, actions = np.nonzero((links[:, lane] >= 0) & written)
         children = links[parents, lane, actions].astype(int)
         if options.get("transpositions"):
             prints = [tuple(row) for row in np.asarray(result.tree.prints[:size, lane])[np.unique(children)].tolist()]

@@ -15,7 +15,7 @@
     end: over
 
 The first line names the format; `key: value` lines under it, up to a blank one, say what the file is. Then come the
-games, a blank line before each, all ten kinds of lines always there and in this order. docs/evaluation.md explains each.
+games, a blank line before each; all these lines are always there and in this order. docs/evaluation.md explains each.
 """
 
 from __future__ import annotations

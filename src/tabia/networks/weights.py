@@ -98,18 +98,19 @@ def _header(file: IO[bytes], limit: int | None) -> tuple[bytes, int]:
 
 def _arrays(manifest: Manifest, content: bytes) -> dict[str, np.ndarray]:
     try:
-        found = safetensors.deserialize(content)
-    except safetensors.SafetensorError as error:
+        found = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+        arrays = {name: _array(entry["data"], manifest.tensors[name]) for name, entry in found}
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise WeightsError(f"It is damaged: {error}.") from None
-    arrays = {
-        name: np.frombuffer(entry["data"], _DTYPES[manifest.tensors[name].stored]).reshape(manifest.tensors[name].shape)
-        for name, entry in found
-    }
     if _fingerprint(arrays) != manifest.sha256:
         raise WeightsError("It is damaged: its tensors are not those its SHA-256 was taken of.")
     for name, array in arrays.items():
         _check_finite(name, array)
     return arrays
+
+
+def _array(content: bytes, tensor: Tensor) -> np.ndarray:
+    return np.frombuffer(content, _DTYPES[tensor.stored]).reshape(tensor.shape)
 
 
 def _weights(manifest: Manifest, arrays: dict[str, np.ndarray]) -> Weights:

@@ -109,7 +109,7 @@ def _explore(search: Search, parameters: Any, states: State, key: Array, past: A
 def phases(search: Search) -> list[tuple[int, int]]:
     """How many leaves a step, and for how many simulations: fewer while the tree is young and every visit counts."""
     young = search.leaves * YOUTH
-    if search.leaves < 4 or search.simulations < 2 * young:
+    if search.leaves % 4 or search.simulations < 2 * young:
         return [(search.leaves, search.simulations)]
     return [(search.leaves // 4, young), (search.leaves, search.simulations - young)]
 

@@ -1,0 +1,9 @@
+"""Players by name: `make("mcts:simulations=800", game)`, and what they choose."""
+
+from tabia.players.player import Choice as Choice
+from tabia.players.player import Player as Player
+from tabia.players.registry import make as make
+from tabia.players.registry import names as names
+from tabia.players.spec import PlayerError as PlayerError
+from tabia.players.spec import Spec as Spec
+from tabia.players.spec import parse as parse

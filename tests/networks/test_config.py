@@ -1,0 +1,79 @@
+"""Configurations: what is refused, in which words, and that they go through JSON unchanged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tabia.networks import NetworkConfig, NetworkError
+from tabia.networks.presets import PRESETS, any_size, make, mlp, s3, tower
+
+from .zoo import ZOO
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_configuration_goes_through_json(name: str) -> None:
+    config = ZOO[name].config
+    again = NetworkConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert again == config
+    assert hash(again) == hash(config)
+
+
+def test_what_is_not_named_keeps_its_default() -> None:
+    assert NetworkConfig.from_dict({"blocks": 2}) == NetworkConfig(blocks=2)
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ({"filter": 64}, "no 'filter'. Did you mean filters"),
+        ({"kind": "resnet"}, "kind cannot be 'resnet'. Known: residual, mlp"),
+        ({"activation": "leaky"}, "Did you mean leaky_relu"),
+        ({"policy": "column"}, "Did you mean columns"),
+        ({"value": "wld"}, "Did you mean wdl"),
+        ({"blocks": -1}, "blocks is from 0 to 256; got -1"),
+        ({"blocks": 10**9}, "blocks is from 0 to 256"),
+        ({"blocks": 2.5}, "blocks is a int, such as 5; got 2.5"),
+        ({"blocks": True}, "blocks is a int"),
+        ({"filters": "64"}, "filters is a int, such as 64; got '64'"),
+        ({"kernel": 4}, "odd; got 4"),
+        ({"dropout": 1.0}, "less than 1; got 1.0"),
+        ({"slope": float("nan")}, "slope is from 0 to 1"),
+        ({"units": [512, "512"]}, "units are whole numbers"),
+        ({"units": [0]}, "from 1 to"),
+        ({"kind": "mlp"}, "name their widths, such as units="),
+        ({"units": [512], "policy": "cells"}, "no board left"),
+        ({"units": [512], "value_pool": True}, "no board left"),
+        ({"policy_extra": 1}, "belong to policy='cells'"),
+    ],
+)
+def test_nonsense_is_refused_with_a_sentence(entries: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(NetworkError, match=sentence.replace("(", r"\(").replace("[", r"\[")):
+        NetworkConfig.from_dict(entries)
+
+
+def test_a_configuration_is_a_table() -> None:
+    with pytest.raises(NetworkError, match="a table of names and values"):
+        NetworkConfig.from_dict([1, 2])  # type: ignore[arg-type]
+
+
+def test_presets_are_found_by_name() -> None:
+    assert make("tower", filters=32, dropout=0.1) == tower(32).changed(dropout=0.1)
+    assert make("any_size", policy="columns") == any_size(policy="columns")
+    assert make("mlp", units=(7,)) == mlp(7)
+    with pytest.raises(NetworkError, match=r"no network 'towr'. Did you mean tower"):
+        make("towr")
+    with pytest.raises(NetworkError, match=r"no 'block'. Did you mean blocks"):
+        make("tower", block=3)
+    for name in PRESETS:
+        assert isinstance(make(name), NetworkConfig)
+
+
+def test_which_networks_know_no_size() -> None:
+    assert any_size().any_size
+    assert any_size(policy="columns").any_size
+    assert not any_size().changed(value_pool=False).any_size
+    assert not tower().any_size
+    assert not s3().any_size

@@ -1,0 +1,82 @@
+"""Counts of parameters against S1's published ones and against the arrays; the table and the picture."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import jax
+import pytest
+
+from tabia.networks import Network
+from tabia.networks.picture import drawing
+from tabia.networks.presets import any_size, s1, s5, tower
+from tabia.networks.summary import counts, summary
+
+from .zoo import ZOO
+
+PLANES_OF_S1 = (3, 3, 3)  # tic-tac-toe: white's stones, black's stones, whose turn it is
+
+
+@pytest.mark.parametrize(("blocks", "filters", "published"), [(1, 32, 23_780), (19, 256, 22_550_276)])
+def test_s1_published_these_counts(blocks: int, filters: int, published: int) -> None:
+    """S1, 4.3. Its value head gives one number; a head for two seats has a row of weights more."""
+    one, two = (Network(s1(blocks, filters), PLANES_OF_S1, num_actions=9, num_players=seats) for seats in (1, 2))
+    assert counts(one).all == published
+    assert counts(two).all == published + filters
+
+
+def test_s1s_text_describes_another_network_than_it_counted() -> None:
+    """The heads its section 3.3 describes, of 2 filters and of 256 units, miss both counts."""
+    described = [counts(Network(config, PLANES_OF_S1, 9, 1)).all for config in (s5(32, 1), s5(256, 19))]
+    tower_1, tower_19 = 27 * 32 + 128 + 2 * (9216 + 128), 27 * 256 + 1024 + 38 * (589824 + 1024)
+    policy, value = 8 + (18 * 9 + 9), 4 + (9 * 256 + 256) + 257
+    assert described == [tower_1 + 32 * 3 + policy + value, tower_19 + 256 * 3 + policy + value]
+    assert 23_780 not in described
+    assert 22_550_276 not in described
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_counts_are_those_of_the_arrays(name: str) -> None:
+    network = ZOO[name]
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    trainable = sum(leaf.size for leaf in jax.tree.leaves(variables.params))
+    assert counts(network).trainable == trainable
+    assert counts(network).all == trainable + sum(leaf.size for leaf in jax.tree.leaves(variables.statistics))
+
+
+def test_multiplications_by_hand() -> None:
+    network = Network(s5(4, 1), (2, 3, 2), 5, 2)
+    by_hand = 6 * 9 * (2 * 4 + 2 * 4 * 4) + 6 * 4 * (2 + 1) + 12 * 5 + 6 * 256 + 256 * 2
+    assert counts(network).multiplications == by_hand
+
+
+def test_the_table_lists_every_layer() -> None:
+    network = Network(any_size(16, 3, policy_extra=1), (8, 8, 2), 65, 2)
+    text = summary(network)
+    for layer in network.layers:
+        assert f"\n{layer.name} " in text
+    assert f"{counts(network).all:,} with moving statistics" in text
+    assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_picture_is_svg_and_nothing_leaves_the_sheet(name: str) -> None:
+    root = ElementTree.fromstring(drawing(ZOO[name]))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for rectangle in root.iter("{http://www.w3.org/2000/svg}rect"):
+        if "x" in rectangle.attrib:
+            x, y, wide, high = (float(rectangle.attrib[key]) for key in ("x", "y", "width", "height"))
+            assert x >= 0
+            assert x + wide <= width
+            assert y >= 0
+            assert y + high <= height
+
+
+def test_the_picture_tells_the_network() -> None:
+    texts = [
+        element.text or ""
+        for element in ElementTree.fromstring(drawing(Network(tower(64, 5, value="wdl"), (6, 7, 2), 7, 2))).iter()
+    ]
+    for expected in ("6 x 7 x 2", "3 x 3 convolution, 64", "x 5", "7 logits", "win, draw, loss"):
+        assert expected in texts

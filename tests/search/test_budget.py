@@ -1,0 +1,113 @@
+"""Budgets: a clock, a condition, chunks; and what is the same as searching in one go."""
+
+from __future__ import annotations
+
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from tabia import games
+from tabia.search import Gumbel, Noise, Puct, Result, Search, SearchError
+from tabia.search.budget import Budget, until_agreed
+from tabia.search.choice import agreed, best_value, max_robust, most_visits
+
+from .positions import random_network, random_positions, random_weights
+
+GAME = games.make("connect4")
+STATES = random_positions(GAME, 8, seed=1, most_moves=12)
+KEY = jax.random.key(0)
+LONG = Search(GAME, random_network(GAME), 32_000, Puct())
+
+
+def run(budget: Budget) -> Result:
+    return budget.run(random_weights(GAME), STATES, KEY)
+
+
+def count(result: Result) -> int:
+    """Simulations done, the same in every tree."""
+    sums = np.unique(np.asarray(result.visits).sum(axis=1))
+    assert len(sums) == 1
+    return int(sums[0])
+
+
+def test_chunks_make_no_difference() -> None:
+    whole = Search(GAME, random_network(GAME), 96, Puct()).run(random_weights(GAME), STATES, KEY)
+    pieces = run(Budget(Search(GAME, random_network(GAME), 96, Puct()), chunk=32))
+    np.testing.assert_array_equal(np.asarray(whole.visits), np.asarray(pieces.visits))
+    np.testing.assert_allclose(np.asarray(whole.values), np.asarray(pieces.values), atol=1e-6)
+    np.testing.assert_array_equal(np.asarray(whole.action), np.asarray(pieces.action))
+
+
+def test_the_clock_stops_the_search() -> None:
+    """Even the first run: compiling is off the clock. The rest of a chunk and its look may come on top."""
+    budget = Budget(LONG, seconds=0.3, chunk=320)
+    first = run(budget)
+    started = time.perf_counter()
+    second = run(budget)
+    spent = time.perf_counter() - started
+    assert 0.3 <= spent < 3.0
+    for result in (first, second):
+        done = count(result)
+        assert 320 <= done < LONG.simulations and done % 320 == 0
+    assert count(first) > 320  # or something was compiled while the clock ran
+
+
+def test_a_budget_without_a_clock_is_spent() -> None:
+    assert count(run(Budget(Search(GAME, random_network(GAME), 96, Puct()), chunk=32))) == 96
+
+
+def test_enough_is_asked_after_every_chunk() -> None:
+    seen: list[int] = []
+
+    def enough(result: Result) -> bool:
+        seen.append(count(result))
+        return len(seen) == 3
+
+    assert count(run(Budget(LONG, enough=enough, chunk=320))) == 960
+    assert seen == [320, 640, 960]
+
+
+def test_until_agreed() -> None:
+    """Max-robust: one move has most visits and the highest value in every game, unless the cap was hit."""
+    result = run(until_agreed(LONG, chunk=320))
+    assert count(result) < LONG.simulations
+    assert np.asarray(agreed(result)).all()
+    np.testing.assert_array_equal(np.asarray(most_visits(result)), np.asarray(best_value(result)))
+    np.testing.assert_array_equal(np.asarray(max_robust(result)), np.asarray(most_visits(result)))
+    capped = until_agreed(Search(GAME, random_network(GAME), 96, Puct()), chunk=32)
+    assert count(run(capped)) in (32, 64, 96)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seconds": 0.0}, "seconds=0.0"),
+        ({"seconds": -1.0}, "seconds=-1.0"),
+        ({"chunk": 0}, "chunk=0"),
+        ({"chunk": 7}, "chunk=7 must divide the 96"),
+        ({"chunk": 192}, "chunk=192"),
+    ],
+)
+def test_budgets_that_make_no_sense(options: dict[str, float], words: str) -> None:
+    with pytest.raises(SearchError, match=words):
+        Budget(Search(GAME, random_network(GAME), 96, Puct()), **options)  # type: ignore[arg-type]
+
+
+def test_chunks_must_hold_whole_steps() -> None:
+    with pytest.raises(SearchError, match="leaves=8"):
+        Budget(Search(GAME, random_network(GAME), 96, Puct(), leaves=8), chunk=4)
+
+
+def test_gumbel_must_know_its_budget() -> None:
+    with pytest.raises(SearchError, match="Gumbel"):
+        Budget(Search(GAME, random_network(GAME), 96, Gumbel()), chunk=32)
+
+
+def test_noise_is_stirred_once() -> None:
+    search = Search(GAME, random_network(GAME), 96, Puct(), noise=Noise())
+    one = run(Budget(search, chunk=32, enough=lambda result: True))
+    three = run(Budget(search, chunk=32))
+    priors = [np.exp(np.asarray(result.tree.records[0, :, :-1, 0])) for result in (one, three)]
+    np.testing.assert_array_equal(priors[0], priors[1])

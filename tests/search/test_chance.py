@@ -1,0 +1,137 @@
+"""Games of chance: sampled outcomes, averaged per action, are right in expectation.
+
+`toy_games.Dice` has a closed form. One die is worth 3.5, a die that may be thrown again 4.25 with best play, and the
+variances are those of dice: 35 / 12 for one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from tabia import games
+from tabia.games.game import State
+from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
+from tabia.search.evaluators import Rollout
+from tabia.search.tree import TOTAL, VISITS
+
+from .toy_games import Dice, DiceState
+
+GAME = Dice()
+TAKE, THROW = 0, 1
+LANES = 2000
+FACES = np.arange(1, 7)
+
+
+def points(values: Array) -> np.ndarray:
+    """From [-1, 1] back to points."""
+    return (np.asarray(values) + 1.0) * 3.0
+
+
+def start(lanes: int) -> State:
+    return jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), lanes))
+
+
+def after_first_throw(faces: Array) -> State:
+    count = faces.shape[0]
+    return DiceState(jnp.ones(count, jnp.int32), faces.astype(jnp.int32), jnp.zeros(count))
+
+
+def truth(parameters: None, states: DiceState, key: Array) -> Evaluation:
+    """Exact values by hand, and no thought of the worse move."""
+    take = jnp.where(states.thrown == 0, GAME.safe, states.face.astype(jnp.float32))
+    throw = jnp.where(states.thrown == 0, 4.25, 3.5)
+    value = jnp.maximum(take, throw) / 3.0 - 1.0
+    logits = jnp.where((jnp.arange(2)[None] == THROW) == (throw > take)[:, None], 0.0, -60.0)
+    return Evaluation(logits, jnp.stack([value, (7.0 / 3.0 - 1.0) - value - 1.0], axis=1))
+
+
+def close(sample: np.ndarray, expected: float) -> bool:
+    """Within four standard errors."""
+    return abs(sample.mean() - expected) < 4 * sample.std(ddof=1) / np.sqrt(len(sample))
+
+
+def test_the_closed_form() -> None:
+    best = np.maximum(FACES, FACES.mean()).mean()
+    assert (FACES.mean(), best) == (3.5, 4.25)
+
+
+@pytest.mark.parametrize("outcomes", [1, 8, 32])
+def test_the_second_throw_is_worth_a_die(outcomes: int) -> None:
+    """A throw that ends the game is the mean of its sampled outcomes: as many as kept, each the same every time."""
+    states = after_first_throw(jnp.full(LANES, 1))
+    search = Search(GAME, truth, 64, Puct(c=0.01), outcomes=outcomes)
+    result = search.run(None, states, jax.random.key(outcomes))
+    assert (np.asarray(result.visits)[:, THROW] == 64).all()
+    means = points(result.means)[:, THROW]
+    assert close(means, 3.5)
+    assert np.var(means) == pytest.approx(35 / 12 / outcomes, rel=0.15)
+    np.testing.assert_allclose(means * outcomes, np.round(means * outcomes), atol=1e-3)
+
+
+def test_both_throws_with_best_play_are_worth_what_they_should() -> None:
+    """The evaluator's best moves are followed, so every simulation is a game of the closed form."""
+    result = Search(GAME, truth, 32, Puct(c=0.01), outcomes=32).run(None, start(LANES), jax.random.key(1))
+    assert (np.asarray(result.visits)[:, THROW] == 32).all()
+    assert close(points(result.means)[:, THROW], 4.25)
+    seats = points(result.values)
+    np.testing.assert_allclose(seats.sum(axis=1), 7.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("leaves", [1, 4])
+def test_search_alone_finds_out_that_throwing_is_right(leaves: int) -> None:
+    """Rollouts know nothing: thrown once and taken or thrown again at random, a die is worth 3.5, less than 4 for sure.
+
+    Only a search that sees what can be done after the throw prefers it. Exploration costs something, and choosing
+    among few samples gains something, so the value is near 4.25 and no more; the move is right nearly always.
+    """
+    search = Search(GAME, Rollout(GAME), 2000, Uct(c=0.3), outcomes=64, leaves=leaves)
+    result = search.run(None, start(200), jax.random.key(2))
+    assert abs(points(result.means)[:, THROW].mean() - 4.25) < 0.12
+    assert (np.asarray(result.action) == THROW).mean() > 0.9
+    np.testing.assert_allclose(points(result.means)[np.asarray(result.visits)[:, TAKE] > 0, TAKE], 4.0, atol=1e-3)
+
+
+def test_gumbel_plays_dice_too() -> None:
+    result = Search(GAME, truth, 16, Gumbel(noise=0.0), outcomes=4).run(None, start(50), jax.random.key(3))
+    np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 16)
+    assert (np.asarray(result.action) == THROW).all()
+
+
+@pytest.mark.parametrize("leaves", [1, 4])
+def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
+    """Below a throw hang nodes by outcome, and no node hangs twice."""
+    search = Search(GAME, truth, 64, Puct(c=0.01), outcomes=8, leaves=leaves)
+    tree = search.run(None, start(20), jax.random.key(4)).tree
+    links = np.asarray(tree.links)  # [N, B, A, M]
+    assert links.max() < int(tree.size) and links.min() >= -1
+    for lane in range(20):
+        children = links[0, lane, THROW].astype(int)
+        assert (children >= 0).all() and len(set(children.tolist())) == 8
+        assert (links[0, lane, TAKE] < 0).all()
+        # Eight visits made the nodes; the others, shared out evenly, went through them.
+        below = np.asarray(tree.records[children, lane, :-1, VISITS]).sum(axis=1)
+        np.testing.assert_array_equal(below, 64 / 8 - 1)
+        thrown = np.asarray(tree.states.thrown[children, lane])
+        assert (thrown == 1).all()
+    assert np.abs(np.asarray(tree.records[..., TOTAL])).max() <= 64
+
+
+@pytest.mark.long
+def test_backgammon() -> None:
+    """A game of chance of full size: legal moves only, all visits there, both seats' values opposite."""
+    pytest.importorskip("pgx")
+    game = games.make("pgx:backgammon")
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
+    for move in range(3):
+        search = Search(game, Rollout(game, max_moves=40), 24, Puct(), outcomes=8)
+        result: Result = search.run(None, states, jax.random.key(move))
+        legal = np.asarray(jax.vmap(game.legal)(states))
+        np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 24)
+        assert (np.asarray(result.visits)[~legal] == 0).all()
+        states = jax.vmap(partial(game.step))(states, result.action, jax.random.split(jax.random.key(move), 4))
