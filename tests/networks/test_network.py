@@ -240,3 +240,27 @@ def test_a_network_that_knows_its_size_cannot_change_it() -> None:
         Network(tower(), (6, 7, 2), 7, 2).at((6, 8, 2), 8)
     with pytest.raises(NetworkError, match="this network reads 2, the other board has 3"):
         Network(any_size(), (3, 3, 2), 9, 2).at((4, 4, 3), 16)
+
+
+def test_training_in_half_precision_keeps_weights_and_outputs_exact() -> None:
+    network = Network(tower(8, 2), (3, 3, 2), 9, 2)
+    variables, observations = lived_in(network), boards(network, 32)
+
+    @partial(jax.jit, static_argnums=1)
+    def step(params: Any, dtype: Any) -> Any:
+        def loss(params: Any) -> tuple[Array, Any]:
+            outputs, renewed = network.apply(
+                Variables(params, variables.statistics), observations, train=True, dtype=dtype
+            )
+            return jnp.square(outputs.logits).mean() + outputs.values.mean(), (outputs, renewed)
+
+        return jax.value_and_grad(loss, has_aux=True)(params)
+
+    (exact, _), exact_gradients = step(variables.params, jnp.float32)
+    (near, (outputs, renewed)), gradients = step(variables.params, jnp.bfloat16)
+    assert {leaf.dtype for leaf in jax.tree.leaves((outputs, renewed, gradients))} == {jnp.dtype(jnp.float32)}
+    np.testing.assert_allclose(near, exact, rtol=0.05)
+    one, two = (
+        jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(tree)]) for tree in (gradients, exact_gradients)
+    )
+    assert float(one @ two / jnp.linalg.norm(one) / jnp.linalg.norm(two)) > 0.99

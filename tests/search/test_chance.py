@@ -18,6 +18,7 @@ from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
 from tabia.search.evaluators import Rollout
+from tabia.search.selection import as_loss
 from tabia.search.tree import TOTAL, VISITS
 
 from .toy_games import Dice, DiceState
@@ -26,6 +27,7 @@ GAME = Dice()
 TAKE, THROW = 0, 1
 LANES = 2000
 FACES = np.arange(1, 7)
+FAITHFUL = Puct(c=0.01, unvisited=as_loss)  # with priors of all or nothing: never strays from the evaluator's move
 
 
 def points(values: Array) -> np.ndarray:
@@ -65,7 +67,7 @@ def test_the_closed_form() -> None:
 def test_the_second_throw_is_worth_a_die(outcomes: int) -> None:
     """A throw that ends the game is the mean of its sampled outcomes: as many as kept, each the same every time."""
     states = after_first_throw(jnp.full(LANES, 1))
-    search = Search(GAME, truth, 64, Puct(c=0.01), outcomes=outcomes)
+    search = Search(GAME, truth, 64, FAITHFUL, outcomes=outcomes)
     result = search.run(None, states, jax.random.key(outcomes))
     assert (np.asarray(result.visits)[:, THROW] == 64).all()
     means = points(result.means)[:, THROW]
@@ -76,25 +78,27 @@ def test_the_second_throw_is_worth_a_die(outcomes: int) -> None:
 
 def test_both_throws_with_best_play_are_worth_what_they_should() -> None:
     """The evaluator's best moves are followed, so every simulation is a game of the closed form."""
-    result = Search(GAME, truth, 32, Puct(c=0.01), outcomes=32).run(None, start(LANES), jax.random.key(1))
+    result = Search(GAME, truth, 32, FAITHFUL, outcomes=32).run(None, start(LANES), jax.random.key(1))
     assert (np.asarray(result.visits)[:, THROW] == 32).all()
     assert close(points(result.means)[:, THROW], 4.25)
     seats = points(result.values)
     np.testing.assert_allclose(seats.sum(axis=1), 7.0, atol=1e-3)
 
 
-@pytest.mark.parametrize("leaves", [1, 4])
-def test_search_alone_finds_out_that_throwing_is_right(leaves: int) -> None:
-    """Rollouts know nothing: thrown once and taken or thrown again at random, a die is worth 3.5, less than 4 for sure.
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
+    """Rollouts know nothing: by taking or throwing again at random, a throw is worth 3.5.
 
-    Only a search that sees what can be done after the throw prefers it. Exploration costs something, and choosing
-    among few samples gains something, so the value is near 4.25 and no more; the move is right nearly always.
+    Only a search that sees what can be done after the throw values it near 4.25: exploration costs something, and
+    choosing between samples gains something, a few hundredths of a point each way.
     """
-    search = Search(GAME, Rollout(GAME), 2000, Uct(c=0.3), outcomes=64, leaves=leaves)
-    result = search.run(None, start(200), jax.random.key(2))
-    assert abs(points(result.means)[:, THROW].mean() - 4.25) < 0.12
-    assert (np.asarray(result.action) == THROW).mean() > 0.9
-    np.testing.assert_allclose(points(result.means)[np.asarray(result.visits)[:, TAKE] > 0, TAKE], 4.0, atol=1e-3)
+    game = Dice(safe=1.0)
+    search = Search(game, Rollout(game), 3000, Uct(c=0.7), outcomes=32, leaves=leaves)
+    result = search.run(None, start(100), jax.random.key(2))
+    throw = points(result.means)[:, THROW]
+    assert abs(throw.mean() - 4.25) < 0.12
+    assert (np.asarray(result.action) == THROW).all()
+    np.testing.assert_allclose(points(result.means)[:, TAKE], 1.0, atol=1e-3)
 
 
 def test_gumbel_plays_dice_too() -> None:
@@ -103,10 +107,10 @@ def test_gumbel_plays_dice_too() -> None:
     assert (np.asarray(result.action) == THROW).all()
 
 
-@pytest.mark.parametrize("leaves", [1, 4])
+@pytest.mark.parametrize("leaves", [1, 2])
 def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
     """Below a throw hang nodes by outcome, and no node hangs twice."""
-    search = Search(GAME, truth, 64, Puct(c=0.01), outcomes=8, leaves=leaves)
+    search = Search(GAME, truth, 64, FAITHFUL, outcomes=8, leaves=leaves)
     tree = search.run(None, start(20), jax.random.key(4)).tree
     links = np.asarray(tree.links)  # [N, B, A, M]
     assert links.max() < int(tree.size) and links.min() >= -1
@@ -116,9 +120,9 @@ def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
         assert (links[0, lane, TAKE] < 0).all()
         # Eight visits made the nodes; the others, shared out evenly, went through them.
         below = np.asarray(tree.records[children, lane, :-1, VISITS]).sum(axis=1)
-        np.testing.assert_array_equal(below, 64 / 8 - 1)
-        thrown = np.asarray(tree.states.thrown[children, lane])
-        assert (thrown == 1).all()
+        assert below.sum() == 64 - 8 and np.ptp(below) <= 2 * leaves
+        assert (np.asarray(tree.states.thrown[children, lane]) == 1).all()
+        assert (np.asarray(tree.states.settled[children, lane]) == 0).all()
     assert np.abs(np.asarray(tree.records[..., TOTAL])).max() <= 64
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import bench, games
+from tabia.cli import analyse, bench, games, match
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app = typer.Typer(
 app.command("games")(games.games)
 app.command("show")(games.show)
 app.command("check")(games.check)
+app.command("match")(match.match)
+app.command("analyse")(analyse.analyse)
 app.add_typer(bench.app, name="bench")
 
 

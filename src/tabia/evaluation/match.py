@@ -18,7 +18,7 @@ from functools import cached_property
 
 import jax
 
-from tabia.evaluation import openings
+from tabia.evaluation.openings import Opening, draw
 from tabia.evaluation.records import Record, actions
 from tabia.evaluation.seating import MatchError, seatings
 from tabia.evaluation.sequential import SequentialTest
@@ -71,10 +71,10 @@ class Match:
         return -(-self.games // len(self.seatings))
 
     @cached_property
-    def drawn(self) -> list[openings.Opening]:
+    def drawn(self) -> list[Opening]:
         """The openings, one or more."""
         wanted = min(self.openings or self.rounds, self.rounds)
-        drawn = openings.draw(self.game, wanted, moves=self.opening_moves, seed=self.seed)
+        drawn = draw(self.game, wanted, moves=self.opening_moves, seed=self.seed)
         if not drawn:
             raise MatchError(f"No game of {self.game.id} lasts longer than {self.opening_moves} random moves.")
         return drawn
@@ -119,7 +119,7 @@ def play(match: Match, *, done: Sequence[Record] = (), watch: Watch | None = Non
     judge = _Judge(match)
     pending = {(record.round, record.players): record for record in done}
     per_wave = max(1, match.together // len(match.seatings))
-    records = []
+    records: list[Record] = []
     for first in range(0, match.rounds, per_wave):
         wave = _wave(match, range(first, min(first + per_wave, match.rounds)), pending)
         while judge.verdict is None:

@@ -1,8 +1,8 @@
 """What a match's games add up to: shares of the points with 95% intervals, by player and by seat.
 
-With two seats a win is 1 point, a draw half a point each. With more seats the game's own scores are the points (S3: 3, 1, 0),
-counted from the lowest a seat can get. The games of one round share an opening and are not independent; rounds
-are. So the spread of the rounds' shares tells how many independent games the match is worth, and the
+With two seats a win is 1 point and a draw half a point each. With more seats the game's own scores are the points
+(S3: 3, 1, 0), counted from the lowest a seat can get. The games of one round share an opening and are not independent;
+rounds are. So the spread of the rounds' shares tells how many independent games the match is worth, and the
 interval is Wilson's for that many: honest with few games and near 0 and 1.
 """
 
@@ -86,8 +86,8 @@ def round_share(game: Game, records: Sequence[Record], name: str) -> float:
 def interval(own: Sequence[float], total: Sequence[float]) -> tuple[float, float, float]:
     """A share of points and its 95% interval, from what each independent round gave to one side and to all.
 
-    Without an interval to give (no points at all) it is 0 to 1. The spread of the rounds counts as if one more round had
-    gone either way, so that rounds which all came out alike do not look certain.
+    Without any points it is 0 to 1. The spread counts as if one more round had gone either way, so that rounds that
+    all came out alike do not look certain.
     """
     count, everything = len(own), float(sum(total))
     if not count or not everything:

@@ -52,6 +52,8 @@ class Wave:
         self._rules = compiled(game)
         self._seats = np.array([seated.players for seated in games])
         self._live = np.array([not seated.record.finished for seated in games])
+        if len({len(seated.actions) for seated in games if not seated.record.finished}) > 1:
+            raise MatchError("The unfinished games are not equally long, so their match cannot be continued.")
         self._replay()
 
     @property
@@ -64,14 +66,14 @@ class Wave:
         names = self._names(chosen)
         self._advance(chosen)
         ended = []
-        for number in np.flatnonzero(self._live):
+        for number in map(int, np.flatnonzero(self._live)):
             seated = self.games[number]
             seated.actions.append(int(chosen[number]))
             seated.record = replace(seated.record, moves=(*seated.record.moves, names[number]))
             if self._view.over[number]:
                 scores = tuple(map(float, self._view.scores[number]))
                 seated.record = replace(seated.record, scores=scores, end="over")
-                ended.append(int(number))
+                ended.append(number)
         self._live[ended] = False
         return ended
 

@@ -29,33 +29,35 @@ def actions(game: Game, text: str, *, seed: int = 0) -> list[int]:
 def names(game: Game, played: Sequence[int], *, seed: int = 0) -> str:
     """The inverse of `actions`: the game's moves, parted by spaces."""
     written = []
-    keys = _keys(seed)
-    state = game.init(next(keys))
+    drawn = keys(seed)
+    state = game.init(next(drawn))
     for action in played:
         written.append(game.move_name(action, state))
-        state = _step(game)(state, jnp.int32(action), next(keys))
+        state = _step(game)(state, jnp.int32(action), next(drawn))
     return " ".join(written)
 
 
 def walk(game: Game, text: str, *, seed: int = 0) -> Iterator[tuple[State, int | None]]:
     """Each position with the action that led to it (None for the start)."""
-    keys = _keys(seed)
-    state = game.init(next(keys))
+    drawn = keys(seed)
+    state = game.init(next(drawn))
     yield state, None
     played = 0
     for word in text.replace(",", " ").split():
         rest = word
         while rest:
             played += 1
-            action, rest = _next_move(game, rest, state, played)
-            state = _step(game)(state, jnp.int32(action), next(keys))
+            action, rest = next_move(game, rest, state, played)
+            state = _step(game)(state, jnp.int32(action), next(drawn))
             yield state, action
 
 
-def _next_move(game: Game, word: str, state: State, number: int) -> tuple[int, str]:
-    """The first move of `word` and what is left of it."""
-    legal = np.flatnonzero(np.asarray(game.legal(state)))
-    fitting = [a for a in legal if word.lower().startswith(game.move_name(int(a), state).lower())]
+def next_move(
+    game: Game, word: str, state: State, number: int, legal: np.ndarray | None = None
+) -> tuple[int, str]:  # fmt: skip
+    """The first move of `word`, number `number` of its game, and what is left of it; `legal` [A] saves asking again."""
+    open_to = np.flatnonzero(np.asarray(game.legal(state) if legal is None else legal))
+    fitting = [a for a in open_to if word.lower().startswith(game.move_name(int(a), state).lower())]
     if fitting:
         action = max(fitting, key=lambda a: len(game.move_name(int(a), state)))
         return int(action), word[len(game.move_name(int(action), state)) :]
@@ -71,7 +73,8 @@ def _step(game: Game) -> Callable[..., State]:
     return jax.jit(game.step)
 
 
-def _keys(seed: int) -> Iterator[jax.Array]:
+def keys(seed: int) -> Iterator[jax.Array]:
+    """The keys of a game's start and of each of its moves."""
     key = jax.random.key(seed)
     while True:
         key, used = jax.random.split(key)

@@ -40,9 +40,9 @@ def branches(game: Game, tree: Tree, *, position: int = 0, depth: int = 3, wides
             for rank, action in enumerate(order)
         )
 
-    own = records[0, -1]
-    visits = int(records[0, :-1, VISITS].sum())
-    return Branch(f"seat {int(own[SEAT]) + 1} to move", visits, float(own[VALUE]), 1.0, True, below(0, depth, True))
+    own, visits = records[0, -1], int(records[0, :-1, VISITS].sum())
+    value = float(own[VALUE] + records[0, :-1, TOTAL].sum()) / (1 + visits)
+    return Branch(f"seat {int(own[SEAT]) + 1} to move", visits, value, 1.0, True, below(0, depth, True))
 
 
 def _branch(game: Game, state: Any, edge: np.ndarray, action: int, main: bool, left: int, below: Any) -> Branch:
@@ -91,7 +91,7 @@ def dot(root: Branch) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-_WIDTH, _HEIGHT, _GAP = 92, 46, 34
+_WIDTH, _HEIGHT, _GAP = 104, 46, 34
 
 
 def svg(root: Branch) -> str:

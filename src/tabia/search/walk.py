@@ -140,21 +140,24 @@ def mark(tree: Tree, path: Path) -> tuple[Tree, Array]:
     """
     lanes = jnp.arange(path.leaf.shape[0])
     reached = jnp.where(on_path(path), path.nodes, tree.capacity)
+    pending = jnp.where(path.link == NO_CHILD, float(PENDING - NO_CHILD), 0.0)
 
     def level(depth: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         records, marks = carry
         nodes, actions = reached[depth], path.actions[depth]
         edge = records[jnp.minimum(nodes, tree.capacity - 1), lanes, actions]
         worth = virtual_worth(edge[:, VISITS], edge[:, TOTAL])
-        fresh = (depth == path.depth - 1) & (path.link == NO_CHILD)
-        pending = jnp.where(fresh, float(PENDING - NO_CHILD), 0.0)
-        rise = jnp.stack([jnp.ones_like(worth), worth, pending], axis=-1)
+        last = (depth == path.depth - 1) & (tree.links is None)
+        rise = jnp.stack([jnp.ones_like(worth), worth, jnp.where(last, pending, 0.0)], axis=-1)
         records = records.at[nodes, lanes, actions, VISITS : LINK + 1].add(rise, mode="drop")
         return records, marks.at[depth].set(worth)
 
     start = (tree.records, jnp.zeros(path.nodes.shape, tree.records.dtype))
     records, marks = jax.lax.fori_loop(0, jnp.max(path.depth), level, start)
-    return tree._replace(records=records), marks
+    tree = tree._replace(records=records)
+    if tree.links is None:
+        return tree, marks
+    return tree._replace(links=tree.links.at[path.leaf, lanes, path.action, path.outcome].add(pending)), marks
 
 
 def virtual_worth(visits: Array, total: Array) -> Array:

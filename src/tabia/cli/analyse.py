@@ -1,0 +1,169 @@
+"""`tabia analyse`: what a player thinks of a position, or of a file of positions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from tabia.cli import printing
+from tabia.cli.games import GameId, Json, Seed, status
+
+if TYPE_CHECKING:
+    from tabia.games import Game
+    from tabia.players import Player
+    from tabia.players.analysis import Analysis
+
+Spec = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who looks at it; docs/players.md lists players.")]
+Moves = Annotated[str, typer.Option(help="The moves that lead to the position; none is the start.")]
+Positions = Annotated[
+    Path | None, typer.Option(help="A file of positions, one line of moves each; - means standard input.")
+]
+Tree = Annotated[Path | None, typer.Option(help="Draw the search tree as an SVG picture.")]
+Batch = Annotated[int, typer.Option(min=1, help="Positions of a file looked at side by side.")]
+
+ILLEGAL_LINES = 1  # the exit code when some lines of a file named no position
+
+
+def analyse(
+    game_id: GameId,
+    player: Spec = "mcts:simulations=800",
+    moves: Moves = "",
+    positions: Positions = None,
+    tree: Tree = None,
+    as_json: Json = False,
+    batch: Batch = 1024,
+    seed: Seed = 0,
+) -> None:
+    """Tell what a player thinks of a position: its move, odds, visits, values, and the line it expects.
+
+    With --positions, an empty line is the start of a game; with --json each line is answered by one line of JSON. A
+    line that names no position is told with its number and the legal moves, the others are answered all the same, and
+    the exit code is 1.
+
+    Examples:
+      [bold]tabia analyse connect4 --player mcts:simulations=800 --moves 4453[/]
+      [bold]tabia analyse tictactoe --player perfect --moves "b2 a1"[/]
+      [bold]tabia analyse connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
+    """
+    from tabia.games import make
+    from tabia.games.errors import TabiaError
+    from tabia.players import make as make_player
+
+    game = make(game_id)
+    chosen = make_player(player, game)
+    if positions is None:
+        _one(game, chosen, moves, tree, as_json, seed)
+        return
+    if moves or tree is not None:
+        raise TabiaError("--positions brings its own moves and draws no tree; leave --moves and --tree out.")
+    refused = 0
+    for answer in _answers(game, chosen, _lines(positions), batch, seed):
+        refused += "error" in answer
+        _print_answer(answer, as_json)
+    raise typer.Exit(ILLEGAL_LINES if refused else 0)
+
+
+def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
+    import jax
+
+    from tabia.games.errors import TabiaError
+    from tabia.games.moves import replay
+    from tabia.players.analysis import look
+    from tabia.search import picture
+
+    states = replay(game, moves, seed=seed)
+    found, line, result = look(player, states[-1], jax.random.key(seed), len(states) - 1)
+    if as_json:
+        told = {"game": game.id, "player": player.spec, "moves": moves, **found.fields()}
+        printing.print_json({**told, "line": line} if line else told)
+    else:
+        typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
+        _print(player, found, line)
+    if tree is not None:
+        if result is None:
+            raise TabiaError(f"{player.spec} grew no tree here; players that do: mcts and az.")
+        printing.save(tree, picture.svg(picture.branches(game, result.tree)))
+        typer.echo(f"Tree drawn in {tree}.", err=True)
+
+
+def _print(player: Player, found: Analysis, line: list[str]) -> None:
+    console = printing.console()
+    if found.move is None:
+        return
+    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/].")
+    columns = {"policy": found.policy, "visits": found.visits, "value": found.values, "score": found.scores}
+    known = {heading: numbers for heading, numbers in columns.items() if numbers}
+    if known:
+        table = printing.table("move", *known, right=tuple(known))
+        for move in _ranked(found):
+            cells = [_cell(heading, numbers.get(move)) for heading, numbers in known.items()]
+            name = escape(move)
+            table.add_row(f"[bold green]{name}[/]" if move == found.move else name, *cells)
+        console.print(table)
+    if found.expected:
+        console.print("Expected: " + ", ".join(f"seat {s} {v:+.3f}" for s, v in enumerate(found.expected, start=1)))
+    if line:
+        console.print(f"Main line: {escape(' '.join(line))}")
+
+
+def _ranked(found: Analysis) -> list[str]:
+    """The moves, best first: by score, visits, policy or value, whichever there is."""
+    order = found.scores or found.visits or found.policy or found.values or {}
+    second = found.values or {}
+    return sorted(order, key=lambda move: (-order[move], -second.get(move, 0.0)))
+
+
+def _cell(heading: str, number: float | None) -> str:
+    if number is None:
+        return "-"
+    shape = {"policy": "{:.1%}", "visits": "{:,}", "value": "{:+.3f}", "score": "{:+d}"}[heading]
+    return shape.format(number)
+
+
+def _lines(path: Path) -> list[str]:
+    from tabia.games.errors import TabiaError
+
+    try:
+        text = sys.stdin.read() if path == Path("-") else path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TabiaError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise TabiaError(f"{path} is no text in UTF-8.") from None
+    lines = [line.strip() for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[dict[str, Any]]:
+    """One answer a line, in order."""
+    import jax
+
+    from tabia.players.analysis import analyse
+    from tabia.players.reading import read
+
+    for first in range(0, len(lines), batch):
+        part = lines[first : first + batch]
+        found = read(game, part, seed=seed)
+        key = jax.random.fold_in(jax.random.key(seed), first)
+        answers = analyse(player, found.states, key, found.plies, count=len(part))
+        for index, (text, answer) in enumerate(zip(part, answers, strict=True)):
+            place = {"line": first + index + 1, "moves": text}
+            if index in found.refused:
+                reason, legal = found.refused[index]
+                yield {**place, "move": None, "error": reason, "legal": legal}
+            else:
+                yield {**place, **answer.fields()}
+
+
+def _print_answer(answer: dict[str, Any], as_json: bool) -> None:
+    if "error" in answer:
+        typer.echo(f"tabia: line {answer['line']}, {answer['moves']!r}: {answer['error']}", err=True)
+    if as_json:
+        typer.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
+    elif "error" not in answer:
+        typer.echo(f"{answer['line']}: {answer['moves'] or '(start)'} -> {answer['move'] or 'the game is over'}")

@@ -1,0 +1,173 @@
+"""`tabia match`: who is stronger, and how sure that is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from tabia.cli import printing
+from tabia.cli.games import GameId, Json, Seed
+
+if TYPE_CHECKING:
+    from tabia.evaluation.match import Match, Played
+    from tabia.evaluation.records import Record
+    from tabia.evaluation.tally import Side, Tally
+    from tabia.games import Game
+
+Players = Annotated[
+    list[str], typer.Argument(metavar="PLAYER PLAYER...", help="Players such as random or mcts:simulations=800.")
+]
+Games = Annotated[
+    int, typer.Option("--games", min=1, help="Games to play, rounded up so that every seating is played.")
+]
+Openings = Annotated[
+    int | None, typer.Option(min=1, help="How many distinct openings; as many as the games need, if not given.")
+]
+OpeningMoves = Annotated[
+    int | None, typer.Option(min=0, help="Random moves of an opening; 4, or more where 4 are too few to differ.")
+]
+_SPRT = "Stop once the first player is proved better than LOW Elo, or worse than HIGH."
+Sprt = Annotated[str | None, typer.Option(metavar="LOW,HIGH[,ALPHA,BETA]", help=_SPRT)]
+Batch = Annotated[int, typer.Option(min=1, help="Games played side by side; part of what the games depend on.")]
+Out = Annotated[Path | None, typer.Option(help="Keep the games here; the same command again continues from it.")]
+
+
+def match(
+    game_id: GameId, players: Players, games: Games = 200, openings: Openings = None,
+    opening_moves: OpeningMoves = None, sprt: Sprt = None, seed: Seed = 0, batch: Batch = 256, out: Out = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Play a match between two or more players; every opening is played in every seating.
+
+    In three seats two players play sets of six: each alone against two of the other, from every seat.
+
+    Examples:
+      [bold]tabia match connect4 mcts:simulations=100 minimax:depth=3 --games 40[/]
+      [bold]tabia match connect4 greedy random --sprt 0,50 --out games.txt[/]
+      [bold]tabia match chinese-checkers greedy initialize --games 60 --json[/]
+    """
+    from tabia import players as room
+    from tabia.evaluation.keeping import Keeper
+    from tabia.evaluation.match import Match, play
+    from tabia.evaluation.tally import tally
+    from tabia.games import make
+
+    game = make(game_id)
+    planned = Match(
+        game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed, batch,
+        None if sprt is None else bounds(sprt),
+    )  # fmt: skip
+    keeper = Keeper(out, "match", planned.settings)
+    with progress(planned.rounds * len(planned.seatings)) as show, saving(keeper.keep, keeper):
+        played = play(planned, done=keeper.records, watch=_both(keeper.keep, show))
+    keeper.keep(played.records, at_once=True)
+    result = tally(game, played.records)
+    if as_json:
+        printing.print_json(_fields(planned, played, result))
+    else:
+        _print(planned, played, result)
+        if out is not None:
+            typer.echo(f"Games in {out}.")
+
+
+def bounds(text: str) -> tuple[float, float, float, float]:
+    """The four numbers of a sequential test, the last two 0.05 unless told."""
+    from tabia.evaluation.seating import MatchError
+
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 4):
+        raise MatchError(f"--sprt {text}: two or four numbers are needed, as in 0,35 or 0,35,0.05,0.05.")
+    low, high, alpha, beta = [*numbers, 0.05, 0.05][:4]
+    return low, high, alpha, beta
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
+    """A bar on stderr, if that is a terminal, which follows how many games are finished."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("games", total=total)
+        yield lambda records: bar.update(task, completed=sum(record.finished for record in records))
+
+
+@contextmanager
+def saving(keep: Callable[..., None], keeper: Any) -> Iterator[None]:
+    """Whatever stops a match, its games are kept."""
+    try:
+        yield
+    except BaseException:
+        if keeper.records:
+            keep(keeper.records, at_once=True)
+        raise
+
+
+def _both(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:
+    def watch(records: Sequence[Record]) -> None:
+        for watcher in watchers:
+            watcher(records)
+
+    return watch
+
+
+def _fields(planned: Match, played: Played, result: Tally) -> dict[str, Any]:
+    return {
+        "game": planned.game.id,
+        "version": planned.game.version,
+        "seed": planned.seed,
+        "opening_moves": len(planned.drawn[0].actions),
+        "openings": len(planned.drawn),
+        **asdict(result),
+        "sprt": None if planned.test is None else {"bounds": planned.test, "better": played.verdict},
+    }
+
+
+def _print(planned: Match, played: Played, result: Tally) -> None:
+    two = planned.game.num_players == 2
+    console = printing.console()
+    console.print(sides_table(planned.game, result.players if len(result.players) > 1 else result.seats))
+    if len(result.players) > 1:
+        console.print("\nBy seat")
+        console.print(sides_table(planned.game, [side for sides in result.by_seat for side in sides if side.games]))
+    drawn = planned.drawn
+    typer.echo(
+        f"\n{result.games} games in {result.rounds} rounds from {len(drawn)} openings of {len(drawn[0].actions)} "
+        f"moves; {result.mean_length:.1f} moves a game. "
+        + (f"{result.duplicates} duplicates not counted." if result.duplicates else "No duplicates.")
+    )
+    if planned.test is not None:
+        typer.echo(_verdict(planned, played, two))
+
+
+def _verdict(planned: Match, played: Played, two: bool) -> str:
+    low, high, alpha, beta = planned.test or (0.0, 0.0, 0.0, 0.0)
+    first = planned.specs[0]
+    if played.verdict is None:
+        return f"Undecided: {first} is proved neither better than {low:g} Elo nor worse than {high:g}."
+    if played.verdict:
+        return f"{first} is better than {low:g} Elo (wrong with chance {alpha:g} at most)."
+    return f"{first} is worse than {high:g} Elo (wrong with chance {beta:g} at most)."
+
+
+def sides_table(game: Game, sides: Sequence[Side]) -> Any:
+    """One row a player or seat."""
+    elo = ("Elo",) if game.num_players == 2 else ("mean points",)
+    headings = ("games", "won", "drawn", "lost", "share", "95% interval", *elo)
+    table = printing.table("", *headings, right=headings)
+    for side in sides:
+        last = f"{side.elo[0]:+.0f}" if game.num_players == 2 else f"{side.points:.2f}"
+        counts = map(str, (side.games, side.wins, side.draws, side.losses))
+        spread = f"{side.low:.1%} to {side.high:.1%}"
+        table.add_row(escape(side.name), *counts, f"{side.share:.1%}", spread, last)
+    return table
