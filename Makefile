@@ -45,8 +45,8 @@ bench: setup ## Speed of the games beside pgx, and of the search beside mctx (ha
 train: ## Train a player (not there yet).
 	@echo "Training does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia games'." >&2; exit 1
 
-play: ## Play against Tabia (not there yet).
-	@echo "Playing does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia show connect4'." >&2; exit 1
+play: setup ## Play Connect 4 against Tabia in the terminal.
+	$(BIN)/tabia play connect4 --terminal --against mcts:simulations=400
 
 constraints: ## Renew constraints.txt with the newest versions allowed.
 	rm -rf $(VENV)-fresh

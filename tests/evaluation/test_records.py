@@ -48,9 +48,7 @@ def test_what_is_written_reads_back_exactly(about: dict[str, str], games: list[R
     assert records.text(book) == content
 
 
-@pytest.mark.parametrize(
-    "game_id", ["tictactoe", "connect4", "checkers", "othello:size=4", "spiel:amazons"]
-)
+@pytest.mark.parametrize("game_id", ["tictactoe", "connect4", "checkers", "othello:size=4", "spiel:amazons"])
 def test_a_played_game_is_replayed_from_its_record(game_id: str, tmp_path: Path) -> None:
     game = make(game_id)
     played = random_game(game, seed=3)[:40]

@@ -37,17 +37,17 @@ def folded_forward(network: Network, variables: Variables, observations: Array, 
 
 
 def test_agrees_with_the_twin_and_folding_changes_nothing(network: Network) -> None:
-    variables, observations = lived_in(network), boards(network, 5)
+    variables, observations = lived_in(network), boards(network, 32)
     (outputs, _), (logits, values) = both_ways(network, variables, observations)
     twin = Twin(network.config, *variables)
-    for index, board in enumerate(np.asarray(observations)):
+    for index, board in enumerate(np.asarray(observations[:5])):
         told, raw = twin(board)
         np.testing.assert_allclose(outputs.logits[index], told, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(outputs.values[index], _values(network, raw), atol=1e-4)
     np.testing.assert_allclose(logits, outputs.logits, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(values, outputs.values, atol=1e-4)
-    assert logits.shape == (5, network.num_actions)
-    assert values.shape == (5, network.num_players)
+    assert logits.shape == (32, network.num_actions)
+    assert values.shape == (32, network.num_players)
     assert float(jnp.std(logits)) > 0.1  # the comparison is about something
 
 
@@ -71,8 +71,8 @@ def test_a_tree_of_variables_has_the_shapes_the_layers_name(network: Network) ->
 
 
 def test_half_precision_stays_near(network: Network) -> None:
-    variables, observations = lived_in(network), boards(network, 64)
-    exact, _ = folded_forward(network, variables, observations, jnp.float32)
+    variables, observations = lived_in(network), boards(network, 32)
+    _, (exact, _) = both_ways(network, variables, observations)
     logits, values = folded_forward(network, variables, observations, jnp.bfloat16)
     assert logits.dtype == values.dtype == jnp.float32
     # bfloat16 keeps 8 bits; through a few layers an error of a few hundredths of the spread is what it can do.
@@ -80,12 +80,14 @@ def test_half_precision_stays_near(network: Network) -> None:
 
 
 def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> None:
-    logits, values = folded_forward(network, network.init(KEY), boards(network, 64), jnp.float32)
+    _, (logits, values) = both_ways(network, network.init(KEY), boards(network, 32))
     assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
     assert float(jnp.abs(values).mean()) < 0.2
 
 
-def test_all_that_can_learn_does(network: Network) -> None:
+@pytest.mark.parametrize("name", ["s2", "s3", "tower, wdl", "cells, planes and pass", "columns", "mlp", "dense"])
+def test_all_that_can_learn_does(name: str) -> None:
+    network = ZOO[name]
     variables, observations = lived_in(network), boards(network, 32)
 
     def loss(params: dict[str, dict[str, Array]]) -> Array:
@@ -100,15 +102,15 @@ def test_all_that_can_learn_does(network: Network) -> None:
 def test_training_normalises_by_the_batch_and_moves_the_statistics() -> None:
     network = Network(s5(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
     variables, observations = lived_in(network), boards(network, 16)
-    _, renewed = network.apply(variables, observations, train=True)
+    train = jax.jit(partial(network.apply, train=True))
+    first, renewed = train(variables, observations)
     twin = Twin(network.config, {"stem": {"linear": variables.params["stem"]["linear"]}}, {})
     seen = np.stack([twin.layer("stem", board) for board in np.asarray(observations)])
     for name, batch in (("mean", seen.mean(axis=(0, 1, 2))), ("var", seen.var(axis=(0, 1, 2)))):
         old = variables.statistics["stem"]["norm"][name]
         np.testing.assert_allclose(renewed["stem"]["norm"][name], 0.75 * old + 0.25 * batch, rtol=1e-4, atol=1e-5)
     shifted = jax.tree.map(lambda leaf: leaf + 1.0, variables.statistics)
-    first, _ = network.apply(variables, observations, train=True)
-    second, _ = network.apply(Variables(variables.params, shifted), observations, train=True)
+    second, _ = train(Variables(variables.params, shifted), observations)
     np.testing.assert_array_equal(first.logits, second.logits)
 
 
@@ -141,11 +143,11 @@ def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[
 def test_actions_follow_their_cells() -> None:
     """With kernels of one cell a network cannot tell places apart: moved cells take their actions along."""
     network = Network(any_size(8, 3, policy_planes=2, policy_extra=1).changed(kernel=1), (3, 4, 2), 25, 2)
-    folded, observations = network.fold(lived_in(network)), boards(network, 8)
-    moved_to = jax.random.permutation(KEY, 12)
+    variables, observations = lived_in(network), boards(network, 8)
+    moved_to = np.random.default_rng(7).permutation(12)
     moved = observations.reshape(8, 12, 2)[:, moved_to].reshape(8, 3, 4, 2)
-    logits, values = network.forward(folded, observations)
-    after, after_values = network.forward(folded, moved)
+    logits, values = folded_forward(network, variables, observations, jnp.float32)
+    after, after_values = folded_forward(network, variables, moved, jnp.float32)
     np.testing.assert_allclose(
         after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, moved_to], atol=1e-4
     )
@@ -155,9 +157,9 @@ def test_actions_follow_their_cells() -> None:
 
 def test_columns_follow_their_columns() -> None:
     network = Network(any_size(8, 2, policy="columns").changed(kernel=1), (3, 4, 2), 4, 2)
-    folded, observations = network.fold(lived_in(network)), boards(network, 8)
-    logits, values = network.forward(folded, observations)
-    mirrored, same = network.forward(folded, observations[:, :, ::-1])
+    variables, observations = lived_in(network), boards(network, 8)
+    logits, values = folded_forward(network, variables, observations, jnp.float32)
+    mirrored, same = folded_forward(network, variables, observations[:, :, ::-1], jnp.float32)
     np.testing.assert_allclose(mirrored, logits[:, ::-1], atol=1e-4)
     np.testing.assert_allclose(same, values, atol=1e-4)
 

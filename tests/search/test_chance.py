@@ -89,14 +89,14 @@ def test_both_throws_with_best_play_are_worth_what_they_should() -> None:
 def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
     """Rollouts know nothing: by taking or throwing again at random, a throw is worth 3.5.
 
-    Only a search that sees what can be done after the throw values it near 4.25: exploration costs something, and
-    choosing between samples gains something, a few hundredths of a point each way.
+    Only a search that sees what can be done after the throw values it near 4.25. Exploration costs something: of some
+    90 visits to each of 32 outcomes, a good dozen go to the worse move, which is 1 to 2.5 points worse.
     """
     game = Dice(safe=1.0)
     search = Search(game, Rollout(game), 3000, Uct(c=0.7), outcomes=32, leaves=leaves)
     result = search.run(None, start(100), jax.random.key(2))
     throw = points(result.means)[:, THROW]
-    assert abs(throw.mean() - 4.25) < 0.12
+    assert abs(throw.mean() - 4.25) < 0.2
     assert (np.asarray(result.action) == THROW).all()
     np.testing.assert_allclose(points(result.means)[:, TAKE], 1.0, atol=1e-3)
 

@@ -101,7 +101,9 @@ def by_mctx(policy: Any, weights: tuple[Array, Array], states: State) -> tuple[A
 @pytest.fixture(scope="module")
 def weights() -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
-    return jnp.asarray(rng.normal(size=(84, 7)) * 0.3, jnp.float32), jnp.asarray(rng.normal(size=(84, 1)) * 0.2, jnp.float32)
+    return jnp.asarray(rng.normal(size=(84, 7)) * 0.3, jnp.float32), jnp.asarray(
+        rng.normal(size=(84, 1)) * 0.2, jnp.float32
+    )
 
 
 @pytest.mark.parametrize(

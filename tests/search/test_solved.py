@@ -6,7 +6,6 @@ import time
 from functools import cache
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -72,13 +71,12 @@ STAR = games.make("chinese-checkers")
 @pytest.mark.parametrize(
     ("game", "options"),
     [
+        (RING, {}),
         (RING, {"cut_loops": True}),
         (RING, {"transpositions": True}),
-        (RING, {}),
-        (STAR, {"cut_loops": True}),
         (STAR, {"transpositions": True, "leaves": 4}),
     ],
-    ids=["ring, loops cut", "ring, shared", "ring, plain", "star, loops cut", "star, shared and wide"],
+    ids=["ring", "ring, loops cut", "ring, shared", "star, shared and wide"],
 )
 def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None:
     """Room is what was set aside, walks are no longer than the tree has nodes, and time grows with the simulations.
@@ -95,4 +93,4 @@ def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None
     np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 400)
     started = time.perf_counter()
     jax.block_until_ready(search.run(None, states, jax.random.key(1)))
-    assert time.perf_counter() - started < 20.0  # 401 walks of at most 401 steps, a tenth of a second on a quiet machine
+    assert time.perf_counter() - started < 20.0  # 400 walks of at most 400 steps, a fraction of a second in quiet

@@ -32,6 +32,7 @@ RULES = ByLane(
         MiniAlphaGo(c1=0.7), Gumbel(considered=4), Gumbel(considered=4, rescale=True, scale=0.1),
     ),
 )  # fmt: skip
+FEW = ByLane(considered=4, rules=(Puct(), Uct(), Pbbm(), Gumbel(considered=4)))
 GAMES: dict[str, tuple[Game, int]] = {  # each with how many random moves its positions have behind them at most
     "tictactoe": (games.make("tictactoe"), 5),
     "connect3": (games.make("connect3"), 5),
@@ -43,18 +44,19 @@ GAMES: dict[str, tuple[Game, int]] = {  # each with how many random moves its po
 KEY = jax.random.key(3)
 
 
-def check(name: str, simulations: int, *, rounds: int = 1, seed: int = 7, past: int = 0, **options: Any) -> None:
+def check(
+    name: str, simulations: int, rules: ByLane, *, rounds: int = 1, seed: int = 7, past: int = 0, **options: Any
+) -> None:
     """Search `rounds` positions with each rule both ways, and compare."""
     game, most_moves = GAMES[name]
-    search = Search(game, random_network(game), simulations, RULES, **options)
-    twin_options = {key: value for key, value in options.items() if key != "keep"}
-    states = random_positions(game, rounds * len(RULES.rules), seed=seed, most_moves=most_moves)
+    search = Search(game, random_network(game), simulations, rules, **options)
+    states = random_positions(game, rounds * len(rules.rules), seed=seed, most_moves=most_moves)
     histories, prints = neighbours(game, states, past)
     result = search.run(random_weights(game), states, KEY, past=prints)
     noise = root_noise(batch_size(states), game.num_actions)
     for lane in range(batch_size(states)):
-        rule = RULES.of(lane)
-        twin = Reference(game, search.evaluate, simulations, rule, **twin_options)
+        rule = rules.of(lane)
+        twin = Reference(game, search.evaluate, simulations, rule, **options)
         root = twin.run(random_weights(game), one(states, lane), gumbel=noise[lane], past=histories[lane])
         found = differences(lane_of(result.tree, lane), root)
         assert not found, f"lane {lane}, {rule}:\n" + "\n".join(found[:5])
@@ -81,30 +83,25 @@ def neighbours(game: Game, states: State, count: int) -> tuple[list[list[State]]
 
 @pytest.mark.parametrize("name", GAMES)
 def test_every_rule_grows_the_twins_tree(name: str) -> None:
-    check(name, 60)
+    check(name, 60, RULES)
 
 
-@pytest.mark.parametrize("name", ["connect4", "ring", "chinese-checkers"])
-def test_equal_positions_share_a_node_as_in_the_twin(name: str) -> None:
-    check(name, 80, transpositions=True)
+@pytest.mark.parametrize(("name", "past"), [("connect4", 0), ("ring", 1), ("chinese-checkers", 1)])
+def test_equal_positions_share_a_node_as_in_the_twin(name: str, past: int) -> None:
+    check(name, 80, FEW, transpositions=True, past=past, rounds=3)
 
 
 @pytest.mark.parametrize("name", ["ring", "chinese-checkers"])
 def test_loops_are_cut_as_in_the_twin(name: str) -> None:
-    check(name, 80, cut_loops=True, past=2)
-
-
-@pytest.mark.parametrize("name", ["ring"])
-def test_shared_nodes_and_a_past_go_together(name: str) -> None:
-    check(name, 80, transpositions=True, cut_loops=True, past=1)
+    check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
 
 
 def test_walks_may_be_bounded() -> None:
-    check("ring", 60, transpositions=True, max_depth=3)
+    check("ring", 60, FEW, max_depth=3, rounds=3)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("options", [{}, {"transpositions": True}, {"cut_loops": True}], ids=str)
 def test_bigger_trees_of_many_more_positions(name: str, options: dict[str, bool]) -> None:
-    check(name, 300, rounds=6, seed=8, **options)
+    check(name, 300, RULES, rounds=6, seed=8, **options)

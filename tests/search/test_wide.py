@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from tabia import games
-from tabia.search import Gumbel, Puct, Search
+from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.exact import solve
 from tabia.search.search import phases
 from tabia.search.selection import Rule
@@ -26,12 +27,11 @@ BATCH = 12
     ("game", "simulations", "leaves", "rule", "options"),
     [
         (CONNECT, 128, 8, Puct(), {}),
-        (CONNECT, 64, 16, Gumbel(noise=0.0), {}),
-        (CONNECT, 64, 8, Puct(), {"transpositions": True}),
+        (CONNECT, 64, 16, Gumbel(noise=0.0), {"transpositions": True}),
         (RING, 64, 8, Puct(c=3.0), {"transpositions": True}),
         (RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "keep": 10}),
     ],
-    ids=["plain", "gumbel", "shared", "shared with circles", "loops cut, room kept"],
+    ids=["plain", "Gumbel's and shared", "shared with circles", "loops cut, room kept"],
 )
 def test_every_visit_is_accounted_for(
     game: Any, simulations: int, leaves: int, rule: Rule, options: dict[str, Any]
@@ -57,9 +57,29 @@ def test_every_visit_is_accounted_for(
             assert len(set(children.tolist())) == len(children)
 
 
-@pytest.mark.parametrize("leaves", range(1, 65))
-def test_phases_spend_the_budget_exactly(leaves: int) -> None:
-    for steps in (1, 3, 15, 16, 17, 100):
+def contented(parameters: None, states: Any, key: jax.Array) -> Evaluation:
+    """Everybody may expect a half, everywhere."""
+    batch = jax.tree.leaves(states)[0].shape[0]
+    logits = jnp.broadcast_to(jnp.linspace(0.0, 4.0, CONNECT.num_actions), (batch, CONNECT.num_actions))
+    return Evaluation(logits, jnp.full((batch, 2), 0.5))
+
+
+def test_virtual_visits_leave_no_trace_in_the_values() -> None:
+    """No game ends within six moves, so that every mean must be a half, also where shared nodes hand theirs on."""
+    states = random_positions(CONNECT, 2, seed=0, most_moves=0)
+    search = Search(CONNECT, contented, 240, Puct(c=3.0), leaves=8, transpositions=True, max_depth=6)
+    result = search.run(None, states, jax.random.key(0))
+    edges = np.asarray(result.tree.records[: int(result.tree.size), :, :-1])
+    tried = edges[..., VISITS] > 0
+    np.testing.assert_allclose(edges[..., TOTAL][tried] / edges[..., VISITS][tried], 0.5, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(result.values), 0.5, atol=1e-5)
+    links = edges[:, 0, :, LINK]
+    assert len(np.unique(links[links >= 0])) < (links >= 0).sum()  # some nodes are shared
+
+
+@pytest.mark.parametrize("steps", [1, 3, 15, 16, 17, 100])
+def test_phases_spend_the_budget_exactly(steps: int) -> None:
+    for leaves in range(1, 65):
         search = Search(RING, random_network(RING), leaves * steps, Puct(), leaves=leaves)
         plan = phases(search)
         assert sum(count for _, count in plan) == leaves * steps

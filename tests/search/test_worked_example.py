@@ -49,7 +49,9 @@ def network(parameters: None, states: State, key: Array) -> Evaluation:
     """S1's outputs: the root's priors, v = -0.2 for white after black 2, and nothing to say of other positions."""
     after_two = states.stones[:, BLACK] == stones(1, 2, 7)
     at_root = states.stones[:, BLACK] == stones(1, 7)
-    priors = jnp.where(at_root[:, None], logits(PRIORS)[None], jnp.where(after_two[:, None], logits(REPLIES)[None], 0.0))
+    priors = jnp.where(
+        at_root[:, None], logits(PRIORS)[None], jnp.where(after_two[:, None], logits(REPLIES)[None], 0.0)
+    )
     white = jnp.where(after_two & (states.stones[:, WHITE] == stones(4, 5, 9)), -0.2, 0.0)
     return Evaluation(priors, jnp.stack([white, -white], axis=1))
 

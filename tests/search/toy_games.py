@@ -165,6 +165,7 @@ class Dice(Game):
         return DiceState(jnp.int32(0), jnp.int32(0), jnp.float32(0))
 
     def step(self, state: DiceState, action: Array, key: Key | None = None) -> DiceState:
+        assert key is not None
         played = self.legal(state)[action]
         face = jax.random.randint(key, (), 1, 7)
         taken = jnp.where(state.thrown == 0, self.safe, state.face)

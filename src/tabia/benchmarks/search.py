@@ -92,7 +92,7 @@ def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone:
     states = positions(game, case.batch)
     sides = [_ours(game, evaluate, case), *_mctx(game, evaluate, case)]
     work = case.batch * case.simulations
-    rates = [work / seconds for seconds in _seconds([partial(side, parameters, states) for side in sides], repeats)]
+    rates = [work / taken for taken in seconds([partial(side, parameters, states) for side in sides], repeats)]
     theirs = rates[1] if len(rates) > 1 else None
     return Row(
         rule=case.rule,
@@ -108,7 +108,7 @@ def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone:
     )
 
 
-def _seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
+def seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
     """The median time of each call, the calls taking turns; compilation is left out."""
     for call in calls:
         jax.block_until_ready(call())
@@ -149,7 +149,7 @@ def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> 
         return jax.lax.fori_loop(0, rounds, call, observations)
 
     observations = jax.vmap(game.observe)(positions(game, batch))
-    return batch * rounds / _seconds([partial(loop, parameters, observations)], 3)[0]
+    return batch * rounds / seconds([partial(loop, parameters, observations)], 3)[0]
 
 
 def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], Array]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import analyse, bench, games, match
+from tabia.cli import accuracy, analyse, bench, games, match, play, rate, tournament
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -26,6 +26,10 @@ app.command("games")(games.games)
 app.command("show")(games.show)
 app.command("check")(games.check)
 app.command("match")(match.match)
+app.command("tournament")(tournament.tournament)
+app.command("rate")(rate.rate)
+app.command("accuracy")(accuracy.accuracy)
+app.command("play")(play.play)
 app.command("analyse")(analyse.analyse)
 app.add_typer(bench.app, name="bench")
 

@@ -16,6 +16,7 @@ from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed
 
 if TYPE_CHECKING:
+    from tabia.evaluation.keeping import Keeper
     from tabia.evaluation.match import Match, Played
     from tabia.evaluation.records import Record
     from tabia.evaluation.tally import Side, Tally
@@ -35,13 +36,15 @@ OpeningMoves = Annotated[
 ]
 _SPRT = "Stop once the first player is proved better than LOW Elo, or worse than HIGH."
 Sprt = Annotated[str | None, typer.Option(metavar="LOW,HIGH[,ALPHA,BETA]", help=_SPRT)]
-Batch = Annotated[int, typer.Option(min=1, help="Games played side by side; part of what the games depend on.")]
+_BATCH = "Games played side by side; 256, or 64 under --sprt. The games drawn depend on it."
+Batch = Annotated[int | None, typer.Option(min=1, help=_BATCH)]
 Out = Annotated[Path | None, typer.Option(help="Keep the games here; the same command again continues from it.")]
 
 
 def match(
     game_id: GameId, players: Players, games: Games = 200, openings: Openings = None,
-    opening_moves: OpeningMoves = None, sprt: Sprt = None, seed: Seed = 0, batch: Batch = 256, out: Out = None, as_json: Json = False,
+    opening_moves: OpeningMoves = None, sprt: Sprt = None, seed: Seed = 0, batch: Batch = None, out: Out = None,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Play a match between two or more players; every opening is played in every seating.
 
@@ -60,12 +63,12 @@ def match(
 
     game = make(game_id)
     planned = Match(
-        game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed, batch,
-        None if sprt is None else bounds(sprt),
+        game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed,
+        batch or (64 if sprt else 256), None if sprt is None else bounds(sprt),
     )  # fmt: skip
     keeper = Keeper(out, "match", planned.settings)
-    with progress(planned.rounds * len(planned.seatings)) as show, saving(keeper.keep, keeper):
-        played = play(planned, done=keeper.records, watch=_both(keeper.keep, show))
+    with progress(planned.rounds * len(planned.seatings)) as show, saving(keeper):
+        played = play(planned, done=keeper.records, watch=watching(keeper.keep, show))
     keeper.keep(played.records, at_once=True)
     result = tally(game, played.records)
     if as_json:
@@ -73,7 +76,7 @@ def match(
     else:
         _print(planned, played, result)
         if out is not None:
-            typer.echo(f"Games in {out}.")
+            typer.echo(f"Games in {out}.", err=True)
 
 
 def bounds(text: str) -> tuple[float, float, float, float]:
@@ -103,17 +106,19 @@ def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
 
 
 @contextmanager
-def saving(keep: Callable[..., None], keeper: Any) -> Iterator[None]:
+def saving(keeper: Keeper) -> Iterator[None]:
     """Whatever stops a match, its games are kept."""
     try:
         yield
     except BaseException:
         if keeper.records:
-            keep(keeper.records, at_once=True)
+            keeper.keep(keeper.records, at_once=True)
         raise
 
 
-def _both(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:
+def watching(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:
+    """Several watchers as one."""
+
     def watch(records: Sequence[Record]) -> None:
         for watcher in watchers:
             watcher(records)
@@ -134,7 +139,6 @@ def _fields(planned: Match, played: Played, result: Tally) -> dict[str, Any]:
 
 
 def _print(planned: Match, played: Played, result: Tally) -> None:
-    two = planned.game.num_players == 2
     console = printing.console()
     console.print(sides_table(planned.game, result.players if len(result.players) > 1 else result.seats))
     if len(result.players) > 1:
@@ -147,10 +151,10 @@ def _print(planned: Match, played: Played, result: Tally) -> None:
         + (f"{result.duplicates} duplicates not counted." if result.duplicates else "No duplicates.")
     )
     if planned.test is not None:
-        typer.echo(_verdict(planned, played, two))
+        typer.echo(_verdict(planned, played))
 
 
-def _verdict(planned: Match, played: Played, two: bool) -> str:
+def _verdict(planned: Match, played: Played) -> str:
     low, high, alpha, beta = planned.test or (0.0, 0.0, 0.0, 0.0)
     first = planned.specs[0]
     if played.verdict is None:

@@ -72,7 +72,9 @@ def rate_two(
     _check(names, float(sum(table.sum() for table in outcomes)), anchor)
     with jax.enable_x64(True):
         tables = jax.tree.map(lambda table: jnp.asarray(table, jnp.float64), outcomes)
-        free = jnp.asarray([*(index != anchor for index in range(len(names))), advantage, draws])
+        # Without a draw the margin is 0, where its logarithm has no slope.
+        drawn = draws and bool(outcomes.draws.sum() > 0)
+        free = jnp.asarray([*(index != anchor for index in range(len(names))), advantage, drawn])
         point, curvature = _fit_two(tables, free, prior / ELO)
         return _read(names, np.asarray(point), np.asarray(curvature), np.asarray(free), anchor, anchor_elo, two=True)
 

@@ -26,7 +26,7 @@ def seatings(game: Game, players: Sequence[str]) -> list[tuple[int, ...]]:
     [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
     """
     seats, count = game.num_players, len(players)
-    if len(set(players)) == 1:
+    if count > 1 and len(set(players)) == 1:
         return [(0,) * seats]
     if count == seats:
         rotated = [tuple((seat - turn) % seats for seat in range(seats)) for turn in range(seats)]

@@ -167,7 +167,7 @@ class _Sheet:
             f'fill="{_FILL[kind]}" stroke="{_INK}" stroke-opacity="0.35"/>'
         )
         self.text(centre, y + 16, title, size=14)
-        self.text(centre, y + 33, detail, size=11, fill=_FAINT)
+        self.text(centre, y + 33, detail, size=min(11, int(wide / (0.54 * len(detail)))), fill=_FAINT)
         return y + _HIGH
 
     def circle(self, x: float, y: float) -> float:

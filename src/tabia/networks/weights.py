@@ -98,7 +98,7 @@ def _header(file: IO[bytes], limit: int | None) -> tuple[bytes, int]:
 
 def _arrays(manifest: Manifest, content: bytes) -> dict[str, np.ndarray]:
     try:
-        found = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+        found = safetensors.deserialize(content)
         arrays = {name: _array(entry["data"], manifest.tensors[name]) for name, entry in found}
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise WeightsError(f"It is damaged: {error}.") from None

@@ -43,7 +43,9 @@ class Analysis:
         return {"move": self.move, **known}
 
 
-def analyse(player: Player, states: State, key: Array, plies: np.ndarray, *, count: int | None = None) -> list[Analysis]:
+def analyse(
+    player: Player, states: State, key: Array, plies: np.ndarray, *, count: int | None = None
+) -> list[Analysis]:
     """What a player thinks of the first `count` of a batch of positions, all asked in one call."""
     choice = player.choose(states, key, jnp.asarray(plies, jnp.int32))
     return tell(player.game, states, choice, count=count)
@@ -66,22 +68,25 @@ def look(player: Player, state: State, key: Array, ply: int) -> tuple[Analysis, 
     states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], state)
     inner = player.player if isinstance(player, Modified) else player
     if not isinstance(inner, Searcher) or bool(player.game.over(state)):
-        found = analyse(player, states, key, np.array([ply]))[0]
-        return found, _expected(inner, states, key) if isinstance(inner, Perfect | Lookahead | Instinct) else [], None
+        choice = player.choose(states, key, jnp.array([ply]))
+        line = (
+            _expected(inner, states, choice.actions, key) if isinstance(inner, Perfect | Lookahead | Instinct) else []
+        )
+        return tell(player.game, states, choice)[0], line, None
     # The modified player gives its inner player the first half of the key; the same tree grows here.
     result = inner.look(states, jax.random.split(key)[0] if isinstance(player, Modified) else key)
     choice = inner.told(result) if player is inner else player.choose(states, key, jnp.array([ply]))
     return tell(player.game, states, choice)[0], main_line(player.game, result.tree), result
 
 
-def _expected(player: Player, states: State, key: Array) -> list[str]:
-    """The moves of a game the player plays against itself."""
+def _expected(player: Player, states: State, actions: Array, key: Array) -> list[str]:
+    """The moves of a game the player plays against itself, beginning with `actions`."""
     game, line = player.game, list[str]()
     while len(line) < LONGEST_LINE and not bool(jax.vmap(game.over)(states)[0]):
-        key, draw, chance = jax.random.split(key, 3)
-        actions = player.choose(states, draw).actions
         line.append(game.move_name(int(actions[0]), row(states, 0)))
+        key, draw, chance = jax.random.split(key, 3)
         states = _played(game, states, actions, chance)
+        actions = player.choose(states, draw).actions
     return line
 
 
@@ -108,14 +113,15 @@ def _round(number: Any) -> float:
     return round(float(number), 4) + 0.0  # no minus zero
 
 
-def _rounded(numbers: np.ndarray) -> list[float]:
+def _rounded(numbers: np.ndarray | Array) -> list[float]:
     return [_round(number) for number in numbers]
 
 
 @partial(jax.jit, static_argnums=0)
 def _facts(game: Game, states: State) -> tuple[Array, Array, Array, Array]:
-    ask = jax.vmap(lambda state: (game.legal(state), game.mover(state), game.over(state), game.scores(state)))
-    return ask(states)
+    rules = (game.legal, game.mover, game.over, game.scores)
+    legal, mover, over, scores = (jax.vmap(rule)(states) for rule in rules)
+    return legal, mover, over, scores
 
 
 @partial(jax.jit, static_argnums=0)

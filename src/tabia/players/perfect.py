@@ -89,9 +89,10 @@ def _oracle(game: Game) -> Oracle:
 
 
 def _too_large(game: Game, why: str = "") -> PlayerError:
+    reason = f": {why}" if why else "."
     return PlayerError(
-        f"{game.id} is too large for perfect play{f' ({why.rstrip(chr(46))})' if why else ''}. Tables of up to "
-        f"{LIMIT:,} positions are made for any small game, such as tictactoe and connect3; Connect boards have a solver."
+        f"{game.id} is too large for perfect play{reason} Small games have tables of up to {LIMIT:,} positions "
+        "(tictactoe, connect3), and Connect boards of two seats a solver."
     )
 
 
@@ -168,13 +169,16 @@ class Solver:
 
 
 def _solver(game: Connect) -> Solver:
-    try:
-        module = importlib.import_module("tabia.search.connect_solver")
-    except ImportError:
-        raise PlayerError(
-            f"Perfect play on {game.id} needs the solver and its compiler Numba: pip install 'tabia[solver]'."
-        ) from None
-    return Solver(game, module.Solver(game.rows, game.columns, game.line))
+    """The solver for a board; refused with a sentence where the board is too large or Numba is missing."""
+    for place in ("tabia.search.connect.solver", "tabia.search.connect"):
+        try:
+            solver = importlib.import_module(place).Solver
+        except (ImportError, AttributeError):
+            continue
+        return Solver(game, solver(game.rows, game.columns, game.line))
+    raise PlayerError(
+        f"Perfect play on {game.id} needs the Connect solver and its compiler Numba: pip install 'tabia[solver]'."
+    )
 
 
 def _bitboards(game: Connect, states: Any, mover: np.ndarray) -> np.ndarray:

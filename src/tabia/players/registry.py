@@ -75,7 +75,7 @@ def _mcts(game: Game, spec: Spec, options: Options) -> Player:
 def _rule(options: Options) -> Rule:
     """How a search without a network selects."""
     select = options.word("select", "uct", ["uct", "omc", "pbbm", "puct"])
-    if select == "omc" or select == "pbbm":
+    if select in {"omc", "pbbm"}:
         options.only_with("c", "select=uct and select=puct")
         return Omc() if select == "omc" else Pbbm()
     c = options.number("c", 1.4, low=0.0)

@@ -1,12 +1,12 @@
 """Trained networks where they lie: in a run directory, in a file of weights, or among the agents shipped with Tabia.
 
-    runs/connect4/                      a run, as in az:runs/connect4@best
-        config.toml
-        best                            the step of the best checkpoint, as text
-        checkpoints/<step>/weights.safetensors
-    somewhere/weights.safetensors       one file, or the folder it lies in
-    connect4                            an agent in the package's folder `agents`
-    untrained                           first weights of the default network, for any game
+runs/connect4/                      a run, as in az:runs/connect4@best
+    config.toml
+    best                            the step of the best checkpoint, as text
+    checkpoints/<step>/weights.safetensors
+somewhere/weights.safetensors       one file, or the folder it lies in
+connect4                            an agent in the package's folder `agents`
+untrained                           first weights of the default network, for any game
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
     if (network.observation_shape, network.num_actions, network.num_players) != wanted:
         rows, columns, planes = network.observation_shape
         raise PlayerError(
-            f"{path} holds a network for boards of {rows} x {columns} x {planes} with {network.num_actions} actions and "
-            f"{network.num_players} seats, which {game.id} is not."
+            f"{path} holds a network for boards of {rows} x {columns} x {planes} with {network.num_actions} actions "
+            f"and {network.num_players} seats, which {game.id} is not."
         )
     return network
 

@@ -79,13 +79,17 @@ def _needs_heuristic(game: Game, name: str) -> None:
 
 
 def _gains(game: Game, state: State) -> Array:
-    """The mover's heuristic after each action [A]; a finished game counts by its scores."""
+    """The mover's heuristic after each action [A]; a move that wins outright is beyond any other."""
     mover = game.mover(state)
-    after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
-    worth = jnp.where(
-        jax.vmap(game.over)(after)[:, None], game.scale(jax.vmap(game.scores)(after)), jax.vmap(game.heuristic)(after)
-    )
-    return worth[:, mover]
+
+    def worth(action: Array) -> Array:
+        after = game.step(state, action)
+        scores = game.scores(after)
+        best_rival = jnp.where(jnp.arange(game.num_players) == mover, -jnp.inf, scores).max()
+        won = game.over(after) & (scores[mover] > best_rival)
+        return game.heuristic(after)[mover] + jnp.where(won, 4.0, 0.0)
+
+    return jax.vmap(worth)(jnp.arange(game.num_actions))
 
 
 @partial(jax.jit, static_argnums=0)

@@ -10,6 +10,11 @@ A tree of positions grows by one simulation after the other, each in four steps:
 What "looks best" means is a rule's business (`reference_rules.py`). Numbers on a move are always in the
 eyes of the seat that makes it, so nothing changes sign and three seats are no harder than two.
 
+Two options change where a move may lead. With `transpositions` equal positions are one node: a move that reaches a
+known position is linked to its node and hears the mean of all that was seen there, while its own visits and total stay
+its own. With `cut_loops`, and whenever nodes are shared, a move back to a position on the way, or to one of the game's
+past, leads nowhere: it is worth what the game would score as it stands.
+
 This is the judge of `tabia.search.search`, which does the same for whole batches: with the same evaluator both
 grow the same tree, visit for visit. Nothing but the settings is shared. Games of chance are not covered.
 """
@@ -28,6 +33,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.gumbel import Gumbel
 from tabia.search.reference_rules import best, gumbel_root, halving, scores
@@ -88,6 +94,10 @@ class Reference:
     transpositions: bool = False
     cut_loops: bool = False
     max_depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.game.chance:
+            raise SearchError(f"{self.game.id} has chance, which the twin does not know.")
 
     def run(
         self, parameters: Any, state: State, *, past: Iterable[State] = (), gumbel: Sequence[float] | None = None

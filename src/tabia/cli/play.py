@@ -1,0 +1,108 @@
+"""`tabia play`: a game against any player, or between people."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabia.cli.games import Moves, Seed
+
+if TYPE_CHECKING:
+    from tabia.evaluation.records import Record
+
+GameId = Annotated[str | None, typer.Argument(metavar="GAME", help="A game's id; a saved game brings its own.")]
+Terminal = Annotated[bool, typer.Option("--terminal", help="Play here, in the terminal.")]
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC", help="Who has the other seats: one for all of them, or one for each; human works too."
+    ),
+]
+Seat = Annotated[int, typer.Option(min=0, help="Your seat, counted from 1; 0 means you only watch.")]
+Load = Annotated[Path | None, typer.Option(help="Go on with a saved game, or show one that is over.")]
+Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file with several; the last, if not said.")]
+Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
+
+HUMAN = "human"
+_DEFAULT = "mcts:simulations=400"
+
+
+def play(
+    game_id: GameId = None,
+    terminal: Terminal = False,
+    against: Against = None,
+    seat: Seat = 1,
+    moves: Moves = "",
+    load: Load = None,
+    number: Number = None,
+    hint: Hint = None,
+    seed: Seed = 0,
+) -> None:
+    """Play a game against any player. Type a move, or ? for help: undo, hint, save FILE, replay, quit.
+
+    Every move is kept at once, so Ctrl-C loses nothing. Moves can also come from a pipe, one a line. A game between
+    players, such as one of a match, is shown from its start.
+
+    Examples:
+      [bold]tabia play connect4 --terminal --against mcts:simulations=400[/]
+      [bold]tabia play chinese-checkers --terminal --seat 2 --against greedy --against initialize[/]
+      [bold]tabia play othello --terminal --against human[/]
+      [bold]tabia play --terminal --load game.txt[/]
+    """
+    from tabia.games.errors import TabiaError
+
+    if not terminal:
+        raise TabiaError("The page to play on comes later; play in the terminal: add --terminal.")
+    if load is not None and (game_id or against or moves):
+        raise TabiaError("--load brings its game, its players and its moves; leave the others out.")
+    from tabia.cli.sitting import Sitting
+    from tabia.cli.terminal import Terminal
+    from tabia.players import make as make_player
+
+    sitting = Sitting.at(_wanted(game_id, against, seat, moves, seed) if load is None else _loaded(load, number))
+    Terminal(sitting, make_player(hint, sitting.game) if hint else None).play()
+
+
+def _wanted(
+    game_id: str | None, against: list[str] | None, seat: int, moves: str, seed: int
+) -> Record:  # fmt: skip
+    """The game that is asked for, as far as its moves lead."""
+    from tabia.evaluation.records import Record, written
+    from tabia.games import make
+    from tabia.games.errors import TabiaError
+    from tabia.games.moves import walk
+
+    if game_id is None:
+        raise TabiaError("Which game? Such as `tabia play connect4 --terminal`; `tabia games` lists them.")
+    game = make(game_id)
+    if seat > game.num_players:
+        raise TabiaError(f"{game.id} has the seats 1 to {game.num_players}; --seat {seat} is none of them.")
+    seats = _seats(game.num_players, seat, against or [_DEFAULT])
+    steps = list(walk(game, moves, seed=seed))
+    words = [written(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
+    return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
+
+
+def _loaded(path: Path, number: int | None) -> Record:
+    """A game of a file: the one with this number, or the last."""
+    from tabia.evaluation.records import read
+    from tabia.games.errors import TabiaError
+
+    games = read(path).records
+    if not 1 <= (number or 1) <= len(games):
+        raise TabiaError(f"{path} has {len(games)} games; there is no game {number or 1}.")
+    return games[(number or 0) - 1]
+
+
+def _seats(count: int, seat: int, against: list[str]) -> tuple[str, ...]:
+    """Who sits where."""
+    from tabia.games.errors import TabiaError
+
+    others = count - (seat > 0)
+    if len(against) not in {1, others}:
+        raise TabiaError(f"{others} seats are free; name one player for all of them with --against, or {others}.")
+    left = iter(against if len(against) == others else against * others)
+    return tuple(HUMAN if place == seat else next(left) for place in range(1, count + 1))

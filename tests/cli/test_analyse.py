@@ -1,0 +1,106 @@
+"""`tabia analyse`: one position and files of them, for people and as JSON; bad lines never stop the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tabia.cli.main import app
+
+
+def analyse(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["analyse", *words], input=stdin)
+
+
+def test_a_position_in_words(tmp_path: Path) -> None:
+    picture = tmp_path / "tree.svg"
+    spec = "mcts:simulations=32"
+    result = analyse("connect3", "--player", spec, "--moves", "1 2", "--tree", str(picture))
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[:4] == [". . . .", ". . . .", "X O . .", "1 2 3 4"]
+    assert any(line.startswith(f"{spec} plays ") for line in lines)
+    heading = next(index for index, line in enumerate(lines) if line.split() == ["move", "policy", "visits", "value"])
+    rows = [line.split() for line in lines[heading + 1 : heading + 5]]
+    assert sorted(row[0] for row in rows) == ["1", "2", "3", "4"]
+    visits = [int(row[2]) for row in rows]
+    assert sum(visits) == 32 and visits == sorted(visits, reverse=True)
+    assert any(line.startswith("Main line: ") for line in lines)
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_the_same_as_json() -> None:
+    told = json.loads(analyse("connect3", "--player", "mcts:simulations=32", "--moves", "1 2", "--json").stdout)
+    assert told["move"] == max(told["visits"], key=told["visits"].get)
+    assert sum(told["visits"].values()) == 32 and sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
+    assert told["mover"] == 0 and told["line"][0] == told["move"]
+    assert sum(told["expected"]) == pytest.approx(0, abs=1e-3)
+
+
+def test_perfect_gives_exact_scores() -> None:
+    # X in the middle, O on an edge: X wins with its third or fourth stone wherever it plays, but for the edge across.
+    told = json.loads(analyse("tictactoe", "--player", "perfect", "--moves", "b2 a2", "--json").stdout)
+    assert {move for move, score in told["scores"].items() if score == 0} == {"c2"}
+    assert told["scores"][told["move"]] == max(told["scores"].values()) == 2
+    assert told["expected"] == [1.0, -1.0]
+
+
+def test_a_file_of_positions_with_bad_lines(tmp_path: Path) -> None:
+    file = tmp_path / "positions.txt"
+    file.write_text("b2 a2\n\nb2 b2\nzz\na3a2b3b2c3\nb2a2\n")
+    result = analyse("tictactoe", "--player", "perfect", "--positions", str(file), "--json")
+    assert result.exit_code == 1
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [answer["line"] for answer in answers] == [1, 2, 3, 4, 5, 6]
+    assert answers[0]["moves"] == "b2 a2" and answers[1]["moves"] == ""
+    assert answers[0]["scores"] == answers[5]["scores"] and set(answers[1]["scores"].values()) == {0}
+    assert answers[0]["move"] in answers[0]["policy"] and answers[1]["move"] in answers[1]["policy"]
+    for answer, text in ((answers[2], "b2"), (answers[3], "zz")):
+        assert answer["move"] is None and repr(text) in answer["error"]
+    assert answers[2]["legal"] == ["a3", "b3", "c3", "a2", "c2", "a1", "b1", "c1"]
+    assert len(answers[3]["legal"]) == 9
+    assert answers[4]["move"] is None and answers[4]["final"] == [1.0, -1.0]
+    assert "line 3, 'b2 b2': Move 2: 'b2' is not legal here" in result.stderr
+    assert "Legal moves: a3 b3 c3 a2 c2 a1 b1 c1" in result.stderr
+
+
+def test_a_file_from_standard_input_in_words() -> None:
+    result = analyse("tictactoe", "--player", "perfect", "--positions", "-", stdin="b2 a2 a1 c3 a3\n\n")
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert first == "1: b2 a2 a1 c3 a3 -> " + first.split()[-1] and second.startswith("2: (start) -> ")
+
+
+def test_chunks_give_one_answer_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "positions.txt"
+    file.write_text("1\n2\n3\n4\n12\n")
+    result = analyse("connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2")
+    assert [json.loads(line)["moves"] for line in result.stdout.splitlines()] == ["1", "2", "3", "4", "12"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["connect3", "--player", "mtcs"], "Did you mean mcts?"),
+        (["conect3", "--player", "random"], "Did you mean connect3"),
+        (["connect3", "--player", "random", "--moves", "9"], "'9' is not legal here"),
+        (["connect3", "--player", "random", "--positions", "/no/such/file"], "cannot be read"),
+        (["connect3", "--player", "random", "--tree", "t.svg"], "grew no tree"),
+        (["connect3", "--player", "random", "--positions", "-", "--moves", "1"], "leave --moves and --tree out"),
+        (["othello", "--player", "perfect"], "too large for perfect play"),
+    ],
+)
+def test_refusals(words: list[str], told: str) -> None:
+    result = analyse(*words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_a_game_that_is_over_is_told_as_such() -> None:
+    result = analyse("tictactoe", "--player", "perfect", "--moves", "a3a2b3b2c3")
+    assert result.exit_code == 0
+    assert "The game is over. Scores: seat 1 1, seat 2 -1." in result.stdout

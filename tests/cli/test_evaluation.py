@@ -1,0 +1,176 @@
+"""`tabia match`, `tournament`, `rate` and `accuracy`: what they print, keep and refuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+from typer.testing import CliRunner, Result
+
+from tabia.cli.main import app
+from tabia.evaluation import records
+from tabia.evaluation.plot import plot
+from tabia.evaluation.ratings import RatingError
+from tabia.evaluation.records import Book, Record
+from tabia.games import make
+from tabia.networks import Network, presets, weights
+
+PLAYED = ("tictactoe", "random", "random:epsilon=1", "--games", 8)
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("command", ["match", "tournament", "rate", "accuracy"])
+def test_help_explains_every_option(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0 and "Examples:" in result.stdout
+    options = [line for line in result.stdout.splitlines() if line.lstrip("│* ").startswith("--")]
+    assert options and all(len(line.strip("│ ").split()) > 3 for line in options)
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    out = tmp_path_factory.mktemp("match") / "games.txt"
+    return out, run(
+        "match", "tictactoe", "random", "random:epsilon=1", "--games", 8, "--seed", 1, "--out", out, "--json"
+    )
+
+
+def test_a_match_is_told_as_json_and_its_games_are_kept(games: tuple[Path, Result]) -> None:
+    out, result = games
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["game"], told["games"], told["rounds"], told["duplicates"]) == ("tictactoe", 8, 4, 0)
+    one, other = told["players"]
+    assert one["wins"] == other["losses"] and one["share"] + other["share"] == pytest.approx(1)
+    assert one["low"] <= one["share"] <= one["high"] and told["sprt"] is None
+    assert len(records.read(out).records) == 8
+
+
+def test_the_same_command_goes_on_from_its_file_and_another_is_refused(games: tuple[Path, Result]) -> None:
+    out, result = games
+    words = ("match", *PLAYED, "--out", out)
+    before = out.read_text(encoding="utf-8")
+    assert run(*words, "--seed", 1, "--json").stdout == result.stdout
+    assert out.read_text(encoding="utf-8") == before
+    other = run(*words, "--seed", 2)
+    assert other.exit_code == 2 and "seed was 1, not 2" in other.output
+
+
+def test_a_match_is_told_in_words(games: tuple[Path, Result]) -> None:
+    out, _ = games
+    words = run("match", *PLAYED, "--seed", 1, "--out", out).output
+    assert "8 games in 4 rounds from 4 openings of 4 moves" in words and "random in seat 2" in words
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["match", "tictactoe", "random"], "a match needs 2 players, not 1"),
+        (["match", "tictactoe", "randm", "random"], "There is no player 'randm'. Did you mean random?"),
+        (["match", "tictactoe", "random", "random:epsilon=1", "--sprt", "5"], "--sprt 5: two or four numbers"),
+        (["match", "tictactoe", "random", "random:epsilon=1", "--sprt", "9,5"], "needs low < high"),
+        (["tournament", "tictactoe", "random", "random"], "two or more different players"),
+        (["rate", "none.txt"], "none.txt cannot be read"),
+        (["accuracy", "tictactoe", "random", "--plies", "3"], "two whole numbers are needed"),
+        (["accuracy", "othello", "random"], "too large for perfect play"),
+    ],
+)
+def test_refusals(words: list[str], sentence: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2 and sentence in result.output, result.output
+
+
+def test_a_tournament_is_rated_and_rated_again_from_its_file(tmp_path: Path) -> None:
+    out = tmp_path / "games.txt"
+    players = ["random", "random:epsilon=1", "random:epsilon=0.5"]
+    played = run("tournament", "tictactoe", *players, "--games", 8, "--nearest", 1, "--out", out)
+    assert played.exit_code == 0, played.output
+    assert "random:epsilon=0.5" in played.output and "of tictactoe" in played.output
+    told = json.loads(run("rate", out, "--anchor", "random", "--anchor-elo", 1000, "--json").stdout)
+    assert [row["name"] for row in told["players"]] == players
+    assert told["players"][0]["elo"] == 1000 and told["players"][0]["error"] == 0 and told["players"][1]["error"] > 0
+    s2 = json.loads(run("rate", out, "--method", "s2", "--json").stdout)
+    assert s2["players"][0]["elo"] == 0 and s2["players"][1]["error"] is None
+    assert "There is no method 'elo'" in run("rate", out, "--method", "elo").output
+    assert "There is no player 'rand'" in run("rate", out, "--anchor", "rand").output
+
+
+def _trained(tmp_path: Path, *, seats: int = 2) -> Path:
+    """Games of three checkpoints, the later winning most."""
+    names = ["az:run@100", "az:run@200", "az:run@300", "random"]
+    found = []
+    for number in range(60):
+        one, other = number % 4, (number + 1 + number // 4 % 3) % 4
+        better = 1.0 if (one > other) == (number % 5 > 0) else -1.0
+        rest = (0.0,) * (seats - 2)
+        players = (names[one], names[other], *[names[3]] * (seats - 2))
+        found.append(Record("toy", 1, players, (str(number),), (better, -better, *rest)))
+    records.save(tmp_path / "toy.txt", Book({}, found))
+    return tmp_path / "toy.txt"
+
+
+def test_ratings_are_plotted_against_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, picture = _trained(tmp_path), tmp_path / "ratings.svg"
+    result = run("rate", file, "--anchor", "random", "--plot", picture)
+    assert result.exit_code == 0, result.output
+    assert "<svg" in picture.read_text(encoding="utf-8")
+    assert ".svg, .png or .pdf" in run("rate", file, "--plot", tmp_path / "x.txt").output
+    with pytest.raises(RatingError, match="nothing to plot against"):
+        plot(picture, ["random"], [0.0], [0.0])
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "pip install 'tabia[plots]'" in run("rate", file, "--plot", picture).output
+
+
+def test_more_seats_are_rated_by_places(tmp_path: Path) -> None:
+    told = json.loads(run("rate", _trained(tmp_path, seats=3), "--json").stdout)
+    assert len(told["advantage"]) == 2 and len(told["players"]) == 4
+    assert "two seats" in run("rate", tmp_path / "toy.txt", "--method", "s2").output
+
+
+def test_a_directory_without_checkpoints_is_refused(tmp_path: Path) -> None:
+    result = run("rate", tmp_path)
+    assert result.exit_code == 2 and "has 0 checkpoints" in result.output
+
+
+def _run(folder: Path, game_id: str) -> Path:
+    """A run of three checkpoints of a tiny network."""
+    game = make("tictactoe")
+    network = Network(presets.mlp(8), game.observation_shape, game.num_actions, game.num_players)
+    for step in (5, 20, 100):
+        (folder / "checkpoints" / str(step)).mkdir(parents=True)
+        path = folder / "checkpoints" / str(step) / "weights.safetensors"
+        weights.save(path, network, network.init(jax.random.key(step)), {"game": game_id, "game_version": game.version})
+    return folder
+
+
+def test_the_checkpoints_of_a_run_are_rated_in_one_go(tmp_path: Path) -> None:
+    folder, picture = _run(tmp_path / "run", "tictactoe"), tmp_path / "ratings.svg"
+    words = ["--games", 6, "--nearest", 1, "--simulations", 0, "--plot", picture, "--out", tmp_path / "games.txt"]
+    result = run("rate", folder, *words, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [row["name"] for row in told["players"]] == [f"network:{folder}@{step}" for step in (5, 20, 100)]
+    assert told["games"] + told["not_counted"] == 12 and picture.exists()
+    assert len(records.read(tmp_path / "games.txt").records) == 12
+
+
+def test_a_run_cannot_say_which_code_to_run(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
+    result = run("rate", _run(tmp_path / "run", f"{tmp_path}/evil.py:Game"))
+    assert result.exit_code == 2 and "does not name a game of Tabia" in result.output
+
+
+def test_accuracy_of_perfect_play(tmp_path: Path) -> None:
+    told = json.loads(run("accuracy", "tictactoe", "perfect", "--positions", 50, "--json").stdout)
+    assert told["all"]["keeps"] == told["all"]["fastest"] == told["values"]["sign"] == 1.0
+    file = tmp_path / "positions.txt"
+    file.write_text("a1\n\nb2 b2\n")
+    result = run("accuracy", "tictactoe", "perfect", "--file", file)
+    assert result.exit_code == 0 and "line 3, 'b2 b2'" in result.output
+    assert any(line.split()[:2] == ["all", "2"] for line in result.output.splitlines())

@@ -1,0 +1,112 @@
+"""Final-move rules on hand-made results, and noise and temperature at the root by their laws."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.search import Noise, Result
+from tabia.search.choice import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
+from tabia.search.gumbel import Gumbel, halving_visits, schedule
+from tabia.search.reference_rules import halving
+from tabia.search.tree import ILLEGAL, LOGIT, log_priors, record
+
+
+def found(visits: list[float], means: list[float]) -> Result:
+    nothing = jnp.zeros(1)
+    return Result(nothing, nothing, jnp.array([visits]), jnp.array([means]), nothing, None)  # type: ignore[arg-type]
+
+
+def test_robust_and_max_child() -> None:
+    result = found([50, 20, 0, 30], [0.1, 0.6, 0.0, -0.4])
+    assert (int(most_visits(result)[0]), int(best_value(result)[0])) == (0, 1)
+    assert not bool(agreed(result)[0])
+    assert int(max_robust(result)[0]) == 0
+    both = found([50, 20, 0, 30], [0.7, 0.6, 0.0, -0.4])
+    assert bool(agreed(both)[0]) and int(max_robust(both)[0]) == 0
+
+
+def test_a_move_never_tried_is_never_played() -> None:
+    """Its mean is 0, which may look best."""
+    result = found([0, 5, 5], [0.0, -0.5, -0.5])
+    assert [int(rule(result)[0]) for rule in (most_visits, best_value, secure, max_robust)] == [1, 1, 1, 1]
+
+
+def test_ties_in_visits_are_broken_by_value_in_max_robust() -> None:
+    result = found([40, 40, 20], [0.1, 0.3, 0.2])
+    assert int(max_robust(result)[0]) == 1 and bool(agreed(result)[0])
+
+
+def test_secure_child_is_the_formula_of_s1() -> None:
+    """V + A / sqrt(n): 0.3 + 1 / 10 = 0.4 against 0.2 + 1 / 2 = 0.7; with A = -1 it is 0.2 against -0.3."""
+    result = found([100, 4], [0.3, 0.2])
+    assert int(secure(result, a=1.0)[0]) == 1
+    assert int(secure(result, a=-1.0)[0]) == 0
+
+
+def test_temperature_as_in_s1() -> None:
+    """S1, section 3.2: 20, 50 and 30 visits give (0.2, 0.5, 0.3), and (0, 1, 0) as the temperature goes to 0."""
+    visits = jnp.array([[20.0, 50.0, 30.0, 0.0]])
+    np.testing.assert_allclose(np.asarray(visit_policy(visits, 1.0))[0], [0.2, 0.5, 0.3, 0.0], atol=1e-6)
+    np.testing.assert_allclose(np.asarray(visit_policy(visits, 0.0))[0], [0, 1, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(np.asarray(visit_policy(visits, 0.5))[0], np.array([4, 25, 9, 0]) / 38, atol=1e-6)
+
+
+def test_sampling_follows_the_policy() -> None:
+    policy = jnp.broadcast_to(jnp.array([0.2, 0.5, 0.3, 0.0]), (20_000, 4))
+    shares = np.bincount(np.asarray(sample(jax.random.key(0), policy)), minlength=4) / 20_000
+    np.testing.assert_allclose(shares, [0.2, 0.5, 0.3, 0.0], atol=4 * np.sqrt(0.25 / 20_000))
+
+
+ROOTS = 20_000
+LEGAL = np.array([True, False, True, True, False])
+PRIORS = np.array([0.5, 0.0, 0.3, 0.2, 0.0])
+
+
+def stirred(noise: Noise) -> np.ndarray:
+    """Priors after the noise, for many roots alike."""
+    logits = jnp.broadcast_to(jnp.log(jnp.asarray(PRIORS) + 1e-9), (ROOTS, 5))
+    priors = log_priors(logits, jnp.broadcast_to(LEGAL, (ROOTS, 5)))
+    rows = record(priors, jnp.zeros(ROOTS), jnp.zeros(ROOTS, jnp.int32))
+    logits_after = np.asarray(noise.stir(rows, jax.random.key(0)))[:, :-1, LOGIT]
+    assert (logits_after[:, ~LEGAL] == ILLEGAL).all()
+    return np.exp(logits_after)
+
+
+@pytest.mark.parametrize("alpha", [0.03, 0.3, 10.0, None])
+def test_dirichlet_noise(alpha: float | None) -> None:
+    """Sums to one whatever is drawn; a Dirichlet's mean is 1 / k, its variance (1 / k)(1 - 1 / k) / (k alpha + 1)."""
+    priors = stirred(Noise(alpha=alpha, fraction=0.25))
+    np.testing.assert_allclose(priors.sum(axis=1), 1.0, atol=1e-5)
+    drawn = (priors[:, LEGAL] - 0.75 * PRIORS[LEGAL]) / 0.25
+    concentration = 10.0 / 3 if alpha is None else alpha
+    variance = (1 / 3) * (2 / 3) / (3 * concentration + 1)
+    np.testing.assert_allclose(drawn.mean(axis=0), 1 / 3, atol=4 * np.sqrt(variance / ROOTS))
+    np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.1)
+
+
+def test_no_noise_and_only_noise() -> None:
+    np.testing.assert_allclose(stirred(Noise(fraction=0.0)), np.broadcast_to(PRIORS, (ROOTS, 5)), atol=1e-6)
+    only = stirred(Noise(alpha=1.0, fraction=1.0))
+    np.testing.assert_allclose(only[:, LEGAL].mean(axis=0), 1 / 3, atol=0.01)
+
+
+@pytest.mark.parametrize("considered", [1, 2, 3, 4, 7, 16])
+@pytest.mark.parametrize("simulations", [1, 5, 16, 50, 200])
+def test_sequential_halving(considered: int, simulations: int) -> None:
+    """Two ways to write the schedule agree; every simulation has its place, and no move is ahead of its turn."""
+    plan = halving_visits(considered, simulations)
+    assert plan == list(halving(considered, simulations))
+    assert len(plan) == simulations
+    visits = [0] * considered  # play it, always taking the first move that fits
+    for wanted in plan:
+        visits[visits.index(wanted)] += 1
+    assert sum(visits) == simulations
+
+
+def test_each_root_has_its_own_schedule() -> None:
+    legal = jnp.array([[True, False, False], [True, True, False], [True, True, True]])
+    table = np.asarray(schedule(Gumbel(considered=2), legal, 6))
+    assert table.T.tolist() == [halving_visits(1, 6), halving_visits(2, 6), halving_visits(2, 6)]

@@ -1,0 +1,90 @@
+"""Evaluators: rollouts against the exact odds, bounds, seats in the right order, mixtures."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia import games
+from tabia.games.game import Game, State
+from tabia.games.tictactoe import State as Board
+from tabia.search.evaluators import Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
+
+from .positions import one, random_positions
+from .toy_games import Race, Ring
+
+TICTACTOE = games.make("tictactoe")
+CONNECT = games.make("connect4")
+KEY = jax.random.key(0)
+
+
+def random_play(game: Game, state: State) -> np.ndarray:
+    """What each seat gets on average if all moves are drawn evenly, by going through all games."""
+    if bool(game.over(state)):
+        return np.asarray(game.scale(game.scores(state)))
+    actions = np.flatnonzero(np.asarray(game.legal(state)))
+    return np.mean([random_play(game, game.step(state, jnp.int32(action))) for action in actions], axis=0)
+
+
+def test_rollouts_have_the_exact_odds() -> None:
+    """Four free fields, 24 orders to fill them: enough rollouts come within four standard errors of their mean."""
+    state = Board(jnp.array([0b100_011_000, 0b001_000_001], jnp.uint32), jnp.int32(-1))
+    exact = random_play(TICTACTOE, state)
+    batch = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (20, *leaf.shape)), state)
+    values = np.asarray(Rollout(TICTACTOE, count=500)(None, batch, KEY).values)
+    np.testing.assert_allclose(values.mean(axis=0), exact, atol=4 / np.sqrt(20 * 500))
+    assert values.std(axis=0).max() > 0  # rows are drawn apart
+
+
+def test_rollouts_are_bounded() -> None:
+    """Nobody arrives in two moves of the ring, so all scores stand at 0; in time many do."""
+    ring = Ring(max_moves=10_000)
+    states = random_positions(ring, 8, seed=0, most_moves=0)
+    nothing = float(ring.scale(jnp.float32(0)))
+    np.testing.assert_array_equal(np.asarray(Rollout(ring, max_moves=2)(None, states, KEY).values), nothing)
+    assert np.asarray(Rollout(ring, max_moves=200)(None, states, KEY).values).max() > nothing
+
+
+def test_a_finished_game_is_worth_its_scores() -> None:
+    race = Race()
+    state = random_positions(race, 1, seed=0, most_moves=0)
+    over = state._replace(fields=jnp.array([[4, 10, 7]], jnp.int32))
+    expected = race.scale(race.scores(one(over, 0)))
+    np.testing.assert_allclose(np.asarray(Rollout(race, count=3)(None, over, KEY).values)[0], expected, atol=1e-6)
+
+
+def test_random_actions_are_legal_and_even() -> None:
+    legal = jnp.broadcast_to(jnp.array([True, False, True, True, False]), (30_000, 5))
+    shares = np.bincount(np.asarray(random_actions(KEY, legal)), minlength=5) / 30_000
+    np.testing.assert_allclose(shares, [1 / 3, 0, 1 / 3, 1 / 3, 0], atol=4 * np.sqrt(0.25 / 30_000))
+
+
+def test_what_a_network_says_of_me_goes_to_the_movers_seat() -> None:
+    said = jnp.array([[0.1, 0.2, 0.3]] * 3)  # me, next, next after
+    seats = by_seat(said, jnp.arange(3))
+    np.testing.assert_allclose(np.asarray(seats), [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2], [0.2, 0.3, 0.1]], atol=1e-7)
+
+
+def test_a_network_that_can_count_is_right_for_every_seat() -> None:
+    """It says how far me, next and next after have come; by seat that is how far each seat has come."""
+    race = Race()
+
+    def forward(parameters: None, planes: Array) -> tuple[Array, Array]:
+        share = (planes[:, 0] * jnp.arange(11)[None, :, None]).sum(axis=1) / 10
+        return jnp.zeros((planes.shape[0], 3)), share
+
+    states = random_positions(race, 32, seed=1, most_moves=6)
+    values = Network(race, forward)(None, states, KEY).values
+    np.testing.assert_allclose(np.asarray(values), np.asarray(states.fields) / 10, atol=1e-6)
+    assert len(np.unique(np.asarray(states.mover))) == 3
+
+
+def test_mix_weighs_values_and_keeps_the_first_ones_moves() -> None:
+    states = random_positions(CONNECT, 8, seed=1, most_moves=15)
+    both = Mix(Heuristic(CONNECT), Uniform(CONNECT), weight=0.25)(None, states, KEY)
+    alone = Heuristic(CONNECT)(None, states, KEY)
+    np.testing.assert_allclose(np.asarray(both.values), 0.75 * np.asarray(alone.values), atol=1e-6)
+    np.testing.assert_array_equal(np.asarray(both.logits), np.asarray(alone.logits))
+    assert np.abs(np.asarray(alone.values)).max() > 0
