@@ -20,7 +20,9 @@ def test_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"tabia {__version__}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["games"], ["show"], ["check"], ["bench"], ["bench", "games"]])
+@pytest.mark.parametrize(
+    "words", [[], ["games"], ["show"], ["check"], ["play"], ["analyse"], ["bench"], ["bench", "games"]]
+)
 def test_help_explains_every_option(words: list[str]) -> None:
     result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
@@ -31,7 +33,17 @@ def test_help_explains_every_option(words: list[str]) -> None:
         assert "Examples:" in result.stdout
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["check", "--help"], ["bench", "games", "--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["check", "--help"],
+        ["play", "--help"],
+        ["analyse", "--help"],
+        ["bench", "games", "--help"],
+    ],
+)
 def test_help_and_version_do_not_wait_for_jax(words: list[str]) -> None:
     lines = ["import sys", "from tabia.cli.main import app"]
     lines += [f"app({words}, standalone_mode=False)", "sys.exit('jax' in sys.modules)"]

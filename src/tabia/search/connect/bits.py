@@ -38,18 +38,11 @@ class Board(NamedTuple):
     fields: Word  # all fields
     uneven: Word  # fields from which an odd number of fields, itself included, leads up to the top
     lifts: tuple[Word, ...]  # the fields at least 1, 2, 4, ... rows up
-    tag_bits: Word  # how much of a key a table's word keeps; the rest is its place
-    near_tag_bits: Word
+    tags: tuple[Word, Word]  # how many bits of a key a word of each table keeps; the others are its place
 
 
-import os
-NEAR_BITS=int(os.environ.get('NEAR','13'))
-TAG_ROOM = 43
-"""How many bits of a key a table's word has room for."""
-
-
-def board(rows: int, columns: int, line: int, table_bits: int) -> Board:
-    """The board of a size, if it fits, for a table of about 2 ** table_bits buckets."""
+def board(rows: int, columns: int, line: int, tags: tuple[int, int] = (0, 0)) -> Board:
+    """The board of a size, if it fits into a word."""
     height = rows + 1
     if not (rows >= 1 and columns >= 1 and height * columns <= 63):
         raise GameError(
@@ -71,8 +64,7 @@ def board(rows: int, columns: int, line: int, table_bits: int) -> Board:
         lifts=tuple(
             Word(fields & ~(bottom * ((1 << (1 << k)) - 1))) for k in range((rows - 1).bit_length())
         ),
-        tag_bits=Word(min(max(height * columns - table_bits, 0), TAG_ROOM)),
-        near_tag_bits=Word(min(max(height * columns - NEAR_BITS, 0), TAG_ROOM)),
+        tags=(Word(tags[0]), Word(tags[1])),
     )
 
 

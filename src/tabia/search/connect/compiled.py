@@ -31,7 +31,7 @@ def compiled(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answe
     """The function as machine code, kept on disk between runs and free to run beside other threads."""
     # Numba keeps code by a function's name and its own file; the revision makes it notice changes in the others.
     function.__qualname__ += f"_{_revision()}"
-    return _compiler()(cache=not __import__("os").environ.get("NOCACHE"), **_OPTIONS)(function)
+    return _compiler()(cache=True, **_OPTIONS)(function)
 
 
 def inlined(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:

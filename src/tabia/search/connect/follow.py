@@ -17,19 +17,8 @@ The bound is exact where endgames are decided by zugzwang, and it costs no searc
 
 from __future__ import annotations
 
-from tabia.search.connect.bits import (
-    ONE,
-    ZERO,
-    Board,
-    Word,
-    above,
-    alternate,
-    inlined,
-    count,
-    has_line,
-    lowest,
-    single,
-)
+from tabia.search.connect.bits import ONE, ZERO, Board, Word, above, alternate, count, has_line, lowest, single
+from tabia.search.connect.compiled import inlined
 
 NONE = 127
 """No bound: more than any score."""
