@@ -45,6 +45,14 @@ def test_with_the_truth_as_evaluator_every_move_keeps_the_value(name: str, rule:
     assert kept(known, states, result.action).mean() == 1.0
 
 
+def test_eight_leaves_a_step_play_as_well_as_one() -> None:
+    known = solution("connect3")
+    states = random_positions(known.game, 2000, seed=11, most_moves=7)
+    search = Search(known.game, known.evaluator(gap=0.0), 96, Puct(), leaves=8)
+    result = search.run(known.table, states, jax.random.key(0))
+    assert kept(known, states, result.action).mean() == 1.0
+
+
 def test_uct_with_rollouts_converges_on_connect3() -> None:
     """The mean of all simulations tends to the truth, for every seat of 32 positions.
 

@@ -1,0 +1,1 @@
+"""The parts of the Connect solver; its door is `tabia.search.connect_solver`."""

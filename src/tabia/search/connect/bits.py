@@ -13,7 +13,7 @@ All functions here are compiled; their words are uint64 and stay so (Numba would
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tabia.search.connect.compiled import inlined
 
 Word = np.uint64
 ZERO, ONE = Word(0), Word(1)
+signed: Any = np.int64
+"""A word as a number to count with; compiled, it is an int."""
 
 
 class Board(NamedTuple):
@@ -61,9 +63,7 @@ def board(rows: int, columns: int, line: int, tags: tuple[int, int] = (0, 0)) ->
         bottom=Word(bottom),
         fields=Word(fields),
         uneven=Word(sum(bottom << row for row in range(rows) if (rows - row) % 2)),
-        lifts=tuple(
-            Word(fields & ~(bottom * ((1 << (1 << k)) - 1))) for k in range((rows - 1).bit_length())
-        ),
+        lifts=tuple(Word(fields & ~(bottom * ((1 << (1 << k)) - 1))) for k in range(max(1, (rows - 1).bit_length()))),
         tags=(Word(tags[0]), Word(tags[1])),
     )
 
@@ -87,7 +87,7 @@ def count(word: Word) -> int:
     word = word - ((word >> ONE) & Word(0x5555555555555555))
     word = (word & Word(0x3333333333333333)) + ((word >> Word(2)) & Word(0x3333333333333333))
     word = (word + (word >> Word(4))) & Word(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * Word(0x0101010101010101)) >> Word(56))
+    return signed((word * Word(0x0101010101010101)) >> Word(56))
 
 
 @inlined

@@ -10,11 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from tabia.games.errors import GameError
 
-try:
-    import numba
-except ImportError:
-    numba = None
-
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
@@ -40,8 +35,10 @@ def inlined(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer
 
 
 def _compiler() -> Any:
-    if numba is None:
-        raise CompilerMissing("The Connect solver needs its compiler Numba: pip install 'tabia[solver]'.")
+    try:
+        import numba
+    except ImportError:
+        raise CompilerMissing("The Connect solver needs its compiler Numba: pip install 'tabia[solver]'.") from None
     return numba.njit
 
 

@@ -22,6 +22,7 @@ from tabia.search.connect.bits import (
     has_line,
     landing,
     middle_column,
+    signed,
     single,
     winning_fields,
 )
@@ -35,6 +36,7 @@ _RANKS = 32  # more than columns
 _MOVER, _TAKEN, _LEGAL, _AIM, _PLACE, _TAG, _KNOWN, _SEARCHED, _BEST, _TRIED, _MOVES, _RANKED = range(12)
 _THREATS = _RANKED + _RANKS
 _COUNTER = 64  # the row whose first entry counts the positions looked at
+_OPEN = 100  # no bound: the question needs a search
 _GLANCE_FIELDS = 14  # with so many empty fields, the children are looked up before one is searched
 
 
@@ -75,8 +77,8 @@ def _search(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken:
     """A bound that tells whether the score is at least `aim`."""
     root = stones = count(taken)
     while True:
-        answered, bound = _look(board, tables, stack, mover, taken, stones, aim)
-        if answered:
+        bound = _look(board, tables, stack, mover, taken, stones, aim)
+        if bound != _OPEN:
             stones, bound = _climb(board, tables, stack, root, stones, bound)
             if stones < root:
                 return bound
@@ -106,38 +108,39 @@ def _climb(board: Board, tables: Tables, stack: np.ndarray, root: int, stones: i
 
 
 @inlined
-def _look(
-    board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: Word, stones: int, aim: int
-) -> tuple[bool, int]:
-    """Whether the question is answered without search, and the answer; if not, the stack holds the moves to try."""
+def _look(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: Word, stones: int, aim: int) -> int:
+    """The answer, if it needs no search; if it does, _OPEN, and the stack holds the moves to try."""
     stack[_COUNTER, 0] += 1
     moves = _unlosing(landing(board, taken), winning_fields(board, mover ^ taken, taken))
     if moves == ZERO:
-        return True, -((cells(board) - stones) // 2)
+        return -((cells(board) - stones) // 2)
     least, most = -((cells(board) - 2 - stones) // 2), (cells(board) - 1 - stones) // 2
-    if aim <= least:
-        return True, least
-    if aim > most:
-        return True, most
+    if aim <= least or aim > most:
+        return least if aim <= least else most
     row = stack[stones]
-    row[_MOVER], row[_TAKEN], row[_LEGAL] = np.int64(mover), np.int64(taken), np.int64(moves)
-    row[_AIM], row[_BEST], row[_TRIED] = aim, -64, 0
+    row[_MOVER], row[_TAKEN], row[_LEGAL] = signed(mover), signed(taken), signed(moves)
+    row[_AIM], row[_BEST], row[_TRIED], row[_SEARCHED] = aim, -64, 0, stack[_COUNTER, 0]
     if single(moves):
         row[_TAG], row[_MOVES] = 0, 1
-        return False, 0
+        return _OPEN
+    return _consult(board, tables, row, mover, taken, stones, aim, most)
+
+
+@inlined
+def _consult(
+    board: Board, tables: Tables, row: np.ndarray, mover: Word, taken: Word, stones: int, aim: int, most: int
+) -> int:
+    """The same for a position with a choice: from its table, from its threats, or from its children."""
     entry = recall(board, tables, mover, taken, stones)
-    if lower(entry.known) >= aim:
-        return True, lower(entry.known)
-    if upper(entry.known) < aim:
-        return True, upper(entry.known)
-    if _rank(board, row, mover, taken, moves):
-        return True, most
+    if lower(entry.known) >= aim or upper(entry.known) < aim:
+        return lower(entry.known) if lower(entry.known) >= aim else upper(entry.known)
+    if _rank(board, row, mover, taken, Word(row[_LEGAL])):
+        return most
     if aim == most:
-        return True, most - 1
-    row[_PLACE], row[_TAG], row[_KNOWN] = np.int64(entry.place), np.int64(entry.tag), np.int64(entry.known)
-    row[_SEARCHED] = stack[_COUNTER, 0]
+        return most - 1
+    row[_PLACE], row[_TAG], row[_KNOWN] = signed(entry.place), signed(entry.tag), signed(entry.known)
     bound = _glance(board, tables, row, mover, taken, stones, aim)
-    return bound >= aim, bound
+    return bound if bound >= aim else _OPEN
 
 
 @inlined
@@ -151,7 +154,7 @@ def _unlosing(landings: Word, threats: Word) -> Word:
 
 @inlined
 def _rank(board: Board, row: np.ndarray, mover: Word, taken: Word, moves: Word) -> bool:
-    """Write the moves to the row, most winning fields first, then middle first; true if one wins with the next stone."""
+    """Write the moves to the row, those with most winning fields first, then the middle; true if one wins for sure."""
     ranked = 0
     for column in range(board.columns):
         move = moves & middle_column(board, column)
@@ -159,7 +162,7 @@ def _rank(board: Board, row: np.ndarray, mover: Word, taken: Word, moves: Word) 
             threats = winning_fields(board, mover | move, taken | move)
             if _unlosing(landing(board, taken | move), threats) == ZERO:
                 return True
-            row[_THREATS + column] = np.int64(threats)
+            row[_THREATS + column] = signed(threats)
             worth = count(threats) * _RANKS + (_RANKS - 1 - column)
             place = _RANKED + ranked
             while place > _RANKED and row[place - 1] < worth:
@@ -184,9 +187,7 @@ def _move(board: Board, row: np.ndarray, i: int) -> Word:
 
 
 @inlined
-def _glance(
-    board: Board, tables: Tables, row: np.ndarray, mover: Word, taken: Word, stones: int, aim: int
-) -> int:
+def _glance(board: Board, tables: Tables, row: np.ndarray, mover: Word, taken: Word, stones: int, aim: int) -> int:
     """A lower bound from a child that needs no search: known from elsewhere, or held by following up; -64 if none."""
     other = mover ^ taken
     if stones + _GLANCE_FIELDS <= cells(board):

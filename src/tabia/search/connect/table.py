@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tabia.search.connect.bits import ONE, ZERO, Board, Word, board, cells, mirrored
+from tabia.search.connect.bits import ONE, ZERO, Board, Word, board, cells, mirrored, signed
 from tabia.search.connect.compiled import inlined
 
 _BUCKET = 4
@@ -92,13 +92,13 @@ def _find(table: np.ndarray, place: Word, tag: Word) -> Word:
 @inlined
 def lower(known: Word) -> int:
     """The least the score can be."""
-    return np.int64((known >> _LOWER) & Word(127)) - 64
+    return signed((known >> _LOWER) & Word(127)) - 64
 
 
 @inlined
 def upper(known: Word) -> int:
     """The most the score can be."""
-    return np.int64(known & Word(127)) - 64
+    return signed(known & Word(127)) - 64
 
 
 @inlined
