@@ -15,26 +15,35 @@ import numpy as np
 from tabia.search.connect.book import SHELF, file_name, openings, write
 from tabia.search.connect_solver import Solver
 
+UNKNOWN = 127  # in the file: not solved yet
 _PORTION = 64
 _SAVE_SECONDS = 60.0
 
 
 def compute(path: Path, solver: Solver, positions: np.ndarray) -> np.ndarray:
-    """int8[N]: the scores of the positions, going on after those in the file."""
-    done = bytearray(path.read_bytes() if path.exists() else b"")
-    started, before, saved = time.monotonic(), len(done), time.monotonic()
-    while len(done) < len(positions):
-        done += solver.solve_many(positions[len(done) : len(done) + _PORTION]).tobytes()
-        if time.monotonic() - saved > _SAVE_SECONDS or len(done) == len(positions):
-            aside = path.with_suffix(".aside")
-            aside.write_bytes(done)
-            aside.replace(path)
+    """int8[N]: the scores of the positions; those already in the file are taken from there."""
+    scores = np.full(len(positions), UNKNOWN, np.int8)
+    if path.exists():
+        known = np.frombuffer(path.read_bytes(), np.int8)
+        scores[: len(known)] = known
+    missing = np.flatnonzero(scores == UNKNOWN)
+    started = saved = time.monotonic()
+    for first in range(0, len(missing), _PORTION):
+        rows = missing[first : first + _PORTION]
+        scores[rows] = solver.solve_many(positions[rows])
+        if time.monotonic() - saved > _SAVE_SECONDS or rows[-1] == missing[-1]:
+            _save(path, scores)
             saved = time.monotonic()
-            seconds = saved - started
-            rate = (len(done) - before) / seconds
-            left = (len(positions) - len(done)) / rate / 60
-            print(f"{len(done):,} of {len(positions):,}, {rate:.1f}/s, {left:.0f} min left", flush=True)
-    return np.frombuffer(bytes(done), np.int8)
+            rate = (first + len(rows)) / (saved - started)
+            left = len(missing) - first - len(rows)
+            print(f"{left:,} of {len(positions):,} left, {rate:.1f}/s, {left / rate / 60:.0f} min", flush=True)
+    return scores
+
+
+def _save(path: Path, scores: np.ndarray) -> None:
+    aside = path.with_suffix(".aside")
+    aside.write_bytes(scores.tobytes())
+    aside.replace(path)
 
 
 def main() -> None:
