@@ -1,8 +1,8 @@
 """Selection rules: which move of a node to try next.
 
 A rule is a small frozen callable that turns a node's view into one score per action; the highest legal score is
-tried, the first one on a tie. Values are the mover's, in [-1, 1]; N is the node's visits with its own evaluation
-counted, n an action's. Every rule works on the last axis, so it serves a batch of nodes and a single one alike.
+tried, the first one on a tie. Values are the mover's, in [-1, 1]; N is the node's visits (`Puct` counts its own
+evaluation too), n an action's. Every rule works on the last axis, so it serves a batch of nodes and a single one alike.
 """
 
 from __future__ import annotations
