@@ -63,7 +63,7 @@ def test_an_unknown_game_is_refused() -> None:
 
 def test_random_play_picks_legal_actions_evenly() -> None:
     legal = jnp.array([True, False, True, True, False, False, True])
-    seeds = jax.vmap(bench._xorshift)(jnp.arange(1, 40_001, dtype=jnp.uint32))
+    seeds = jax.vmap(bench.xorshift)(jnp.arange(1, 40_001, dtype=jnp.uint32))
     counts = np.bincount(np.asarray(jax.vmap(lambda seed: bench._pick(legal, seed))(seeds)), minlength=7)
     assert counts[~np.asarray(legal)].sum() == 0
     # Four kinds, 10,000 expected of each: five standard deviations are 433.

@@ -22,6 +22,7 @@ from jax import Array
 
 from tabia.games import GameError, ids, make
 from tabia.games.game import Game
+from tabia.search.evaluators import xorshift
 
 PGX = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "othello": "othello"}
 """Our games that pgx has too."""
@@ -133,20 +134,13 @@ def _compiled(rules: _Rules, batch: int) -> tuple[Loop, Any]:
         # after the step XLA fuses all that leads to it into every cell (on a CPU, Othello gets about 100 times slower).
         over = rules.over(moment)
         moment = jax.tree.map(lambda begun, going: jnp.where(over, begun, going), start, moment)
-        seed = _xorshift(seed)
+        seed = xorshift(seed)
         return rules.step(moment, _pick(rules.legal(moment), seed)), seed
 
     def loop(carry: Any) -> Any:
         return jax.lax.scan(lambda c, _: (jax.vmap(one)(*c), None), carry, length=_ROUND)[0]
 
     return jax.jit(loop), (moments, seeds)
-
-
-def _xorshift(word: Array) -> Array:
-    """Marsaglia's 32-bit generator: random enough to pick moves, and too cheap to show in the figures."""
-    for shift in (13, -17, 5):
-        word = word ^ (word << shift if shift > 0 else word >> -shift)
-    return word
 
 
 def _pick(legal: Array, seed: Array) -> Array:
