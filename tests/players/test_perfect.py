@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 
 import jax
@@ -9,10 +11,12 @@ import numpy as np
 import pytest
 
 from tabia import games, players
+from tabia.games.connect import Connect
 from tabia.games.moves import replay
 from tabia.players import perfect
 from tabia.players.analysis import look
 from tabia.players.player import Choice
+from tabia.search import connect_solver
 
 from .playing import play, starts
 
@@ -118,10 +122,12 @@ class SlowSolver:
         return max((-self.score(taken ^ mover, taken | stone) for stone in moves), default=0)
 
 
-def test_the_solver_is_asked_and_understood_rightly() -> None:
+@pytest.mark.parametrize("asked", [SlowSolver, connect_solver.Solver])
+def test_the_solver_is_asked_and_understood_rightly(asked: type[connect_solver.Solver]) -> None:
     # What the solver says on connect3, asked through the same door as on large boards, is what the table says.
     game = games.make("connect3")
-    table, solver = perfect.make(game).oracle, perfect.Solver(game, SlowSolver(3, 4, 3))  # type: ignore[arg-type]
+    assert isinstance(game, Connect)
+    table, solver = perfect.make(game).oracle, perfect.Solver(game, asked(3, 4, 3))
     states, key = starts(game, 64), jax.random.key(4)
     for _ in range(7):
         known, told = table.truth(states), solver.truth(states)
@@ -130,6 +136,40 @@ def test_the_solver_is_asked_and_understood_rightly() -> None:
             assert np.array_equal(one[going], two[going], equal_nan=name == "means"), name
         key, draw = jax.random.split(key)
         states = jax.vmap(game.step)(states, players.make("random", game).choose(states, draw).actions)
+
+
+def test_the_first_move_of_connect4_has_the_published_scores() -> None:
+    game = games.make("connect4")
+    choice = players.make("perfect", game).choose(starts(game, 3), jax.random.key(0))
+    assert choice.scores is not None and choice.values is not None
+    assert np.asarray(choice.scores).tolist() == [[-2, -1, 0, 1, 0, -1, -2]] * 3  # Pons
+    assert np.asarray(choice.actions).tolist() == [3] * 3 and np.asarray(choice.values).tolist() == [[1, -1]] * 3
+
+
+@pytest.mark.parametrize("against", ["mcts:simulations=32", "perfect"])
+def test_the_first_seat_wins_connect4_whatever_the_other_does(against: str) -> None:
+    game = games.make("connect4")
+    ends, played = play([players.make("perfect", game), players.make(against, game)], 8)
+    assert np.all(np.asarray(jax.vmap(game.scores)(ends))[:, 0] == 1)
+    if against == "perfect":
+        assert len(played) == 41  # a score of 1: with the first seat's last stone
+
+
+def test_boards_the_solver_cannot_hold_are_refused() -> None:
+    with pytest.raises(players.PlayerError, match=r"rows=9,columns=9.* 9 x 9 takes 90"):
+        players.make("perfect", games.make("connect:rows=9,columns=9,line=4"))
+
+
+def test_without_numba_it_says_what_to_install() -> None:
+    program = """
+import sys; sys.modules["numba"] = None
+from tabia import games, players
+assert players.make("perfect", games.make("connect3")).spec == "perfect"
+players.make("perfect", games.make("connect4"))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert "PlayerError: There is no perfect play on connect4 here" in last and "pip install 'tabia[solver]'" in last
 
 
 def test_history_does_not_change_perfect_play() -> None:

@@ -7,10 +7,9 @@ positions, A actions, P seats.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games.connect import Connect
+from tabia.games.errors import GameError
 from tabia.games.game import Game, State
 from tabia.games.history import History
 from tabia.games.tictactoe import TicTacToe
@@ -26,6 +26,9 @@ from tabia.players.spec import PlayerError
 from tabia.search.errors import SearchError
 from tabia.search.exact import Solution, solve
 from tabia.search.minimax import at_random
+
+if TYPE_CHECKING:  # it needs Numba, which not everyone has
+    from tabia.search import connect_solver
 
 LIMIT = 200_000
 """The most positions of a game that is solved outright."""
@@ -146,15 +149,17 @@ class Solver:
     """The Connect solver, asked for positions as bitboards."""
 
     game: Connect
-    solver: Any
+    solver: connect_solver.Solver
 
     def truth(self, states: State) -> Truth:
+        from tabia.search.connect_solver import from_states
+
         legal = np.asarray(jax.vmap(self.game.legal)(states))
         mover = np.asarray(jax.vmap(self.game.mover)(states))
         going = legal.any(axis=1)
         scores = np.zeros(legal.shape, np.int32)
         if going.any():
-            scores[going] = self.solver.scores(_bitboards(self.game, states, mover)[going])
+            scores[going] = self.solver.scores(from_states(self.game, states)[going])
         scores = np.where(legal, scores, 0).astype(np.int32)
         top = np.where(legal, scores, -(10**6)).max(axis=1, keepdims=True)
         value = np.where(going, np.sign(top[:, 0]), 0.0).astype(np.float32)
@@ -170,21 +175,9 @@ class Solver:
 
 def _solver(game: Connect) -> Solver:
     """The solver for a board; refused with a sentence where the board is too large or Numba is missing."""
-    for place in ("tabia.search.connect.solver", "tabia.search.connect"):
-        try:
-            solver = importlib.import_module(place).Solver
-        except (ImportError, AttributeError):
-            continue
-        return Solver(game, solver(game.rows, game.columns, game.line))
-    raise PlayerError(
-        f"Perfect play on {game.id} needs the Connect solver and its compiler Numba: pip install 'tabia[solver]'."
-    )
+    try:
+        from tabia.search import connect_solver
 
-
-def _bitboards(game: Connect, states: Any, mover: np.ndarray) -> np.ndarray:
-    """uint64[B, 2]: the mover's stones and all stones; bit column * (rows + 1) + row."""
-    words = np.asarray(states.stones).astype(np.uint64)  # [B, 2, columns]
-    shifts = (np.arange(game.columns) * (game.rows + 1)).astype(np.uint64)
-    boards = np.bitwise_or.reduce(words << shifts[None, None, :], axis=2)
-    mine = np.take_along_axis(boards, mover[:, None], axis=1)[:, 0]
-    return np.stack([mine, boards[:, 0] | boards[:, 1]], axis=1)
+        return Solver(game, connect_solver.Solver(game.rows, game.columns, game.line))
+    except GameError as error:  # its compiler is missing, or the board does not fit
+        raise PlayerError(f"There is no perfect play on {game.id} here. {error}") from None
