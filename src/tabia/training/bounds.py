@@ -1,0 +1,47 @@
+"""Fields of settings that know what they may hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tabia.games.errors import did_you_mean
+from tabia.training.errors import TrainingError
+
+
+def bounded(default: float, low: float, high: float) -> Any:
+    """A number from low to high; whole if the default is."""
+    return dataclasses.field(default=default, metadata={"low": low, "high": high})
+
+
+def one_of(*words: str) -> Any:
+    """One of some words, the first unless told."""
+    return dataclasses.field(default=words[0], metadata={"words": words})
+
+
+def check_bounds(settings: Any) -> None:
+    """Refuse a value of the wrong type or out of its range, with what it may be."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if "low" in field.metadata:
+            _check_number(settings, field, value)
+        elif "words" in field.metadata and value not in field.metadata["words"]:
+            known = field.metadata["words"]
+            raise TrainingError(f"{_name(settings, field)} cannot be {value!r}. {did_you_mean(str(value), known)}")
+        elif isinstance(field.default, bool) and not isinstance(value, bool):
+            raise TrainingError(f"{_name(settings, field)} is true or false; got {value!r}.")
+
+
+def _check_number(settings: Any, field: dataclasses.Field[Any], value: Any) -> None:
+    low, high = field.metadata["low"], field.metadata["high"]
+    whole = isinstance(field.default, int)
+    right = type(value) is int or (not whole and type(value) is float)
+    if not right or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise TrainingError(f"{_name(settings, field)} is {kind} from {low:g} to {high:g}; got {value!r}.")
+
+
+def _name(settings: Any, field: dataclasses.Field[Any]) -> str:
+    doc = (type(settings).__doc__ or "").strip()
+    section = doc[1 : doc.index("]")] + "." if doc.startswith("[") else ""
+    return section + field.name

@@ -1,0 +1,247 @@
+"""A run's configuration: nested frozen objects, checked before any work starts.
+
+    config = Config(game="connect4").changed({"search.simulations": 64})
+
+Every value a user may set has a dotted name such as `learner.rate`; `settings.py` reads and writes them as TOML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tabia.networks import NetworkConfig
+from tabia.networks.presets import tower
+from tabia.training.bounds import bounded, check_bounds, one_of
+from tabia.training.errors import TrainingError
+
+Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """[search] How each move of self-play is looked for."""
+
+    rule: str = one_of("gumbel", "puct")
+    simulations: int = bounded(32, 1, 1_000_000)
+    fast_simulations: int = bounded(0, 0, 1_000_000)
+    """Playout caps: simulations of the quick plies, whose moves are played but not learned; 0: there are none."""
+    full_share: float = bounded(0.25, 0.0, 1.0)
+    """Playout caps: the share of plies searched in full."""
+    considered: int = bounded(16, 1, 1_000_000)
+    """Gumbel: moves sampled at the root."""
+    scale: float = bounded(1.0, 0.0, 1e6)
+    """Gumbel: how much a difference in value weighs against the prior."""
+    visit_offset: float = bounded(50.0, 0.0, 1e6)
+    c: float = bounded(1.25, 0.0, 1e6)
+    """PUCT: weight of the prior."""
+    noise: float = bounded(0.25, 0.0, 1.0)
+    """PUCT: share of Dirichlet noise in the root's prior."""
+    noise_total: float = bounded(10.0, 0.01, 1e6)
+    """PUCT: the noise's alpha is this over the number of legal moves."""
+    noise_alpha: float = bounded(0.0, 0.0, 1e6)
+    """PUCT: the noise's alpha itself; 0: see noise_total."""
+    transpositions: bool = False
+    cut_loops: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlaySettings:
+    """[selfplay] The games played side by side."""
+
+    games: int = bounded(512, 1, 1_000_000)
+    plies: int = bounded(8, 1, 10_000)
+    """Moves in every game between two visits to the learner: together they are a cycle."""
+    temperature: float = bounded(1.0, 0.0, 100.0)
+    temperature_moves: int = bounded(12, 0, 1_000_000)
+    """So many moves of a game are drawn at `temperature`, the rest at `temperature_end`."""
+    temperature_end: float = bounded(0.0, 0.0, 100.0)
+    """0: the move the search itself would play."""
+    temperature_switch: str = one_of("fixed", "random")
+    """`random`: each game draws anew, from 0 to temperature_moves, how many."""
+    opened: float = bounded(0.5, 0.0, 1.0)
+    """The share of games that begin with random moves."""
+    opening_moves: int = bounded(8, 0, 1_000_000)
+    """From 1 to so many of them."""
+    explore: float = bounded(0.0, 0.0, 1.0)
+    """The share of moves replaced by random ones; what happened after one never counts for positions before it."""
+    resign: float = bounded(0.0, 0.0, 1.0)
+    """A seat whose search expects less than -resign gives up (two seats only); 0: nobody ever does."""
+    resign_checked: float = bounded(0.1, 0.0, 1.0)
+    """The share of games played on all the same, to see how often giving up was wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSettings:
+    """[targets] What the network is taught about a position."""
+
+    policy: str = one_of("improved", "visits")
+    """`improved`: what the search recommends (Gumbel's improved policy; shares of visits for PUCT)."""
+    search_share: float = bounded(0.3, 0.0, 1.0)
+    """The value taught is (1 - share) * outcome + share * the search's own value."""
+    decay: float = bounded(1.0, 0.0, 1.0)
+    """Below 1 the outcome is mixed with the search's values on the way to it: nearer ones count more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySettings:
+    """[replay] The positions the learner draws from."""
+
+    positions: int = bounded(200_000, 1, 1_000_000_000)
+    sessions: int = bounded(0, 0, 1_000_000)
+    """The last so many cycles, instead of a number of positions; 0: see positions."""
+    start: int = bounded(0, 0, 1_000_000_000)
+    """Finished positions to wait for before learning begins; 0: four batches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerSettings:
+    """[learner] The optimiser and the losses."""
+
+    steps: int = bounded(16, 1, 1_000_000)
+    """Optimiser steps a cycle."""
+    batch: int = bounded(512, 1, 1_000_000)
+    optimiser: str = one_of("adamw", "adam", "sgd")
+    momentum: float = bounded(0.9, 0.0, 1.0)
+    """Of sgd."""
+    rate: float = bounded(1e-3, 0.0, 100.0)
+    schedule: str = one_of("cosine", "constant", "stepped")
+    rate_end: float = bounded(1e-5, 0.0, 100.0)
+    """Cosine: the rate at the end."""
+    drops: tuple[tuple[float, float], ...] = ()
+    """Stepped: from each progress (0 to 1) on the rate is multiplied by a factor: [[0.5, 0.1], [0.8, 0.01]]."""
+    warm_up: int = bounded(100, 0, 1_000_000)
+    """Steps in which the rate rises from 0."""
+    weight_decay: float = bounded(1e-4, 0.0, 1.0)
+    """adamw: decay beside the gradient. adam and sgd: half its square is part of the loss (L2)."""
+    clip: float = bounded(1.0, 0.0, 1e6)
+    """The longest gradient; 0: any."""
+    policy_loss: str = one_of("cross_entropy", "squared")
+    """`squared` is S2's: squared error over the legal moves."""
+    value_loss: str = one_of("squared", "cross_entropy")
+    """`cross_entropy` is for networks that tell win, draw and loss."""
+    value_weight: float = bounded(1.0, 0.0, 1e6)
+    mask_illegal: bool = True
+    """Illegal moves take no part in the policy loss; false teaches the network that they are illegal."""
+    average: float = bounded(0.999, 0.0, 1.0)
+    """Weights are averaged with this decay for play; 0: the latest are played."""
+    symmetries: bool = True
+    """Every position is learned in a symmetry drawn at random."""
+    precision: str = one_of("auto", "float32", "bfloat16")
+    """What the network computes in; `auto`: bfloat16 but on CPUs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSettings:
+    """[gate] Whether a new network must prove itself before it plays."""
+
+    kind: str = one_of("none", "share", "ratio", "sequential")
+    """`share`: of the points (S3). `ratio`: of wins to losses (S2). `sequential`: a test that stops early."""
+    every: int = bounded(20, 1, 1_000_000)
+    """Cycles between two attempts."""
+    games: int = bounded(40, 2, 1_000_000)
+    threshold: float = bounded(0.55, 0.0, 100.0)
+    simulations: int = bounded(0, 0, 1_000_000)
+    """Of each side; 0: those of self-play."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """[evaluation] What is measured while training; it changes nothing in the run."""
+
+    every: int = bounded(50, 0, 1_000_000)
+    """Cycles between two evaluations; 0: none. The last cycle is always evaluated unless it is 0."""
+    opponents: tuple[str, ...] = ("random",)
+    games: int = bounded(40, 2, 1_000_000)
+    simulations: int = bounded(64, 0, 1_000_000)
+    """Of our side; 0: the network alone."""
+    positions: int = bounded(0, 0, 1_000_000)
+    """Positions on which moves are compared with perfect play, where that is known; 0: none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointSettings:
+    """[checkpoints] What is kept on disk."""
+
+    every: int = bounded(50, 1, 1_000_000)
+    """Cycles between two checkpoints; there is also one at the end and one at Ctrl-C."""
+    minutes: float = bounded(5.0, 0.0, 1e6)
+    """And at least every so many minutes."""
+    resumable: int = bounded(2, 1, 1_000)
+    """So many of the newest can be resumed from; older ones keep their weights alone."""
+    games: int = bounded(4, 0, 1_000)
+    """Self-play games written to games/ at each checkpoint."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that decides how a run goes."""
+
+    game: str
+    recipe: str = "own"
+    seed: int = bounded(0, 0, 2**31 - 1)
+    cycles: int = bounded(400, 1, 1_000_000_000)
+    """How long the run is, if no minutes are given; such a run can be repeated bit for bit on a CPU."""
+    minutes: float = bounded(0.0, 0.0, 1e6)
+    """How long the run is by the clock, compilation included; schedules then follow the clock."""
+    network: NetworkConfig = field(default_factory=tower)
+    search: SearchSettings = SearchSettings()
+    selfplay: SelfPlaySettings = SelfPlaySettings()
+    targets: TargetSettings = TargetSettings()
+    replay: ReplaySettings = ReplaySettings()
+    learner: LearnerSettings = LearnerSettings()
+    gate: GateSettings = GateSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
+    schedule: Schedule = ()
+    """Values that change on the way: (("search.simulations", ((0.0, 16), (0.5, 32))),)."""
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+        for section in (self.search, self.selfplay, self.targets, self.replay, self.learner, self.gate,
+                        self.evaluation, self.checkpoints):  # fmt: skip
+            check_bounds(section)
+        _check_together(self)
+
+    def at(self, progress: float) -> Config:
+        """The configuration as scheduled for a share of the run, 0 to 1."""
+        if not self.schedule:
+            return self
+        now = {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
+        return self.changed(now)
+
+    def changed(self, changes: Mapping[str, Any]) -> Config:
+        """The same with some values changed, by dotted names."""
+        config = self
+        for name, value in changes.items():
+            section, _, key = name.rpartition(".")
+            inner = {key: value}
+            if section == "network":
+                config = replace(config, network=config.network.changed(**inner))
+            elif section:
+                config = replace(config, **{section: replace(getattr(config, section), **inner)})
+            else:
+                config = replace(config, **inner)
+        return config
+
+
+SECTIONS: dict[str, type[Any]] = {
+    "search": SearchSettings, "selfplay": SelfPlaySettings, "targets": TargetSettings, "replay": ReplaySettings,
+    "learner": LearnerSettings, "gate": GateSettings, "evaluation": EvaluationSettings,
+    "checkpoints": CheckpointSettings,
+}  # fmt: skip
+
+
+def _check_together(config: Config) -> None:
+    if config.targets.policy == "improved" or config.search.rule == "puct":
+        pass
+    elif config.search.rule == "gumbel" and config.search.simulations < 2:
+        raise TrainingError("targets.policy='visits' needs more than one simulation.")
+    if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
+        raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
+    if config.gate.kind == "share" and not 0 < config.gate.threshold < 1:
+        raise TrainingError(f"gate.threshold is a share of the points, such as 0.55; got {config.gate.threshold}.")
+    for name, steps in config.schedule:
+        if not steps or steps[0][0] != 0 or list(steps) != sorted(steps, key=lambda step: step[0]):
+            raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")

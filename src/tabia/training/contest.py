@@ -1,0 +1,32 @@
+"""A network in training as a player: what the gate and evaluations sit at the board."""
+
+from __future__ import annotations
+
+import jax
+
+from tabia.evaluation.match import Match, Played, play
+from tabia.networks import Variables
+from tabia.players.player import Player
+from tabia.players.searching import Forward, Instinct, Searcher
+from tabia.search import Gumbel, Search
+from tabia.search.evaluators import Network as Evaluator
+from tabia.training.plan import Plan
+
+
+def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
+    """The player these weights make: with search as in `az:`, or, without simulations, the network alone."""
+    weights = _folded(plan.network, variables)
+    if not simulations:
+        return Instinct(plan.game, plan.network, weights, name)
+    rule = Gumbel(considered=plan.config.search.considered, noise=0.0)
+    search = Search(plan.game, Evaluator(plan.game, Forward(plan.network)), simulations, rule)
+    return Searcher(search, name, weights)
+
+
+_folded = jax.jit(lambda network, variables: network.fold(variables), static_argnums=0)
+
+
+def contest(plan: Plan, one: Player, other: Player, games: int, seed: int,
+            test: tuple[float, float, float, float] | None = None) -> Played:  # fmt: skip
+    """A match from varied openings, every opening in every seating."""
+    return play(Match(plan.game, (one, other), games, seed=seed, test=test))

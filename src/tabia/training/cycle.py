@@ -1,0 +1,86 @@
+"""One cycle: some plies of self-play in every lane, then some steps of learning; and what can be said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.training import replay
+from tabia.training.learner import rate_at
+from tabia.training.losses import Losses
+from tabia.training.plan import Plan
+from tabia.training.selfplay import Plies
+from tabia.training.state import State, playing
+
+
+class Seen(NamedTuple):
+    """A chunk of self-play in numbers."""
+
+    games: Array  # games that ended
+    length: Array  # moves of all of them, openings included
+    scores: Array  # [P] the seats' scores, summed, in [-1, 1]
+    draws: Array  # games in which all seats scored the same
+    resigned: Array
+    agrees: Array  # share of moves that were the network's favourite
+    prior: Array  # mean probability the network alone gave the move played
+    first_moves: Array  # [A] how often each move opened a game from the start
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a cycle did; losses are None while the replay fills."""
+
+    seen: Seen
+    losses: Losses | None
+    ready: int
+    rate: float
+    extra: dict[str, Any] = field(default_factory=dict)  # what gate and observers add
+
+    def fields(self) -> dict[str, Any]:
+        """Plain numbers for a line of metrics."""
+        seen, games = self.seen, int(self.seen.games)
+        mean = float(1 / games) if games else None
+        found: dict[str, Any] = {"games": games, "ready": self.ready, "rate": self.rate}
+        if mean is not None:
+            found |= {
+                "length": float(seen.length) * mean, "scores": [float(score) * mean for score in seen.scores],
+                "draws": float(seen.draws) * mean, "resigned": float(seen.resigned) * mean,
+            }  # fmt: skip
+        found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
+        found["first_moves"] = [int(count) for count in seen.first_moves]
+        if self.losses is not None:
+            found |= {f"loss_{name}" if name in ("total", "policy", "value") else name: float(value)
+                      for name, value in self.losses._asdict().items()}  # fmt: skip
+        return found | self.extra
+
+
+def run(plan: Plan, state: State, cycle: int, progress: float) -> tuple[State, Report]:
+    """The cycle after `cycle` others; the same numbers give the same cycle."""
+    key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
+    play_key, learn_key = jax.random.split(key)
+    lanes, plies = plan.selfplay.play(playing(state), state.lanes, play_key)
+    ring = replay.add(state.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
+    seen, ready = _summed(plies), int(_ready(ring, plan.window))
+    learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
+    if ready >= plan.start:
+        learned, losses = plan.learner.learn(learned, ring, learn_key, rate)
+    report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate)
+    return state._replace(lanes=lanes, ring=ring, learned=learned), report
+
+
+_ready = jax.jit(replay.ready_positions, static_argnums=1)
+
+
+@jax.jit
+def _summed(plies: Plies) -> Seen:
+    ended, level = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
+    first = (plies.ply == 0)[..., None] & (plies.action[..., None] == jnp.arange(plies.policy.shape[-1]))
+    return Seen(
+        ended.sum(), jnp.where(ended, plies.ply + 1, 0).sum(), jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
+        (ended & level).sum(), plies.resigned.sum(), plies.agrees.mean(), plies.prior.mean(), first.sum((0, 1)),
+    )  # fmt: skip

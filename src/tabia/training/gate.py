@@ -1,0 +1,65 @@
+"""The gate: a new network plays self-play only once it has beaten the one that does.
+
+The games start from varied openings, each played in every seating, and a game that comes twice counts once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from tabia.evaluation.tally import tally
+from tabia.training.contest import contest, seated
+from tabia.training.plan import Plan
+from tabia.training.state import Ledger, State
+
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an attempt went."""
+
+    passed: bool
+    share: float  # of the points
+    games: int
+
+    def fields(self) -> dict[str, float | int | bool]:
+        return {"gate_passed": self.passed, "gate_share": self.share, "gate_games": self.games}
+
+
+def due(plan: Plan, cycle: int) -> bool:
+    return plan.config.gate.kind != "none" and cycle % plan.config.gate.every == 0
+
+
+def attempt(plan: Plan, state: State, ledger: Ledger) -> tuple[State, Verdict]:
+    """Let the latest network challenge the champion; the state with whoever is champion now."""
+    assert state.champion is not None
+    settings = plan.config.gate
+    simulations = settings.simulations or plan.config.search.simulations
+    latest = seated(plan, state.learned.averaged, simulations, "challenger")
+    champion = seated(plan, state.champion, simulations, "champion")
+    test = (0.0, elo(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
+    played = contest(plan, latest, champion, settings.games, seed=ledger.cycle, test=test)
+    result = tally(plan.game, played.records)
+    side = next(side for side in result.players if side.name == "challenger")
+    passed = {
+        "share": side.share >= settings.threshold,
+        "ratio": side.wins >= settings.threshold * side.losses and side.wins > 0,
+        "sequential": played.verdict is True,
+    }[settings.kind]
+    if passed:
+        state = state._replace(champion=jax.tree.map(jnp.copy, state.learned.averaged))
+    return state, Verdict(passed, side.share, result.games)
+
+
+def elo(share: float) -> float:
+    """The rating difference a share of the points stands for.
+
+    >>> round(elo(0.55))
+    35
+    """
+    return 400 * math.log10(share / (1 - share))

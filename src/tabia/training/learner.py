@@ -1,0 +1,127 @@
+"""Learning: a compiled chunk of optimiser steps on samples from the replay.
+
+The rate comes from outside at every chunk, so that one program serves all of a schedule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from tabia.games.game import Game
+from tabia.networks import Network, Variables
+from tabia.training.config import LearnerSettings, TargetSettings
+from tabia.training.losses import Losses, lesson, losses
+from tabia.training.precision import compute_type
+from tabia.training.replay import Ring, sample
+
+
+class Learned(NamedTuple):
+    """What learning changes."""
+
+    variables: Variables
+    averaged: Variables  # the weights that play
+    moments: Any  # the optimiser's memory
+    steps: Array  # int32
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How to learn; a static argument of compiled code."""
+
+    game: Game
+    network: Network
+    settings: LearnerSettings
+    targets: TargetSettings
+    window: int  # rows of the replay to draw from
+
+    def begin(self, key: Array) -> Learned:
+        """First weights."""
+        variables = self.network.init(key)
+        return Learned(variables, jax.tree.map(jnp.copy, variables), optimiser(self.settings).init(variables.params),
+                       jnp.int32(0))  # fmt: skip
+
+    def learn(self, learned: Learned, ring: Ring, key: Array, rate: float) -> tuple[Learned, Losses]:
+        """`steps` optimiser steps; the mean losses."""
+        return _learn(self, learned, ring, key, jnp.float32(rate))
+
+    @property
+    def dtype(self) -> Any:
+        """What the network computes in."""
+        return compute_type(self.settings.precision)
+
+
+def optimiser(settings: LearnerSettings) -> optax.GradientTransformation:
+    """Everything but the rate."""
+    parts = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
+    parts.append(optax.trace(settings.momentum) if settings.optimiser == "sgd" else optax.scale_by_adam())
+    if settings.optimiser == "adamw" and settings.weight_decay:
+        parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_kernels))
+    return optax.chain(*parts)
+
+
+def _kernels(params: Any) -> Any:
+    """Only matrices decay: biases and normalisation stay free."""
+    return jax.tree.map(lambda leaf: leaf.ndim > 1, params)
+
+
+def rate_at(settings: LearnerSettings, progress: float) -> float:
+    """The learning rate after a share of the run, before warm-up."""
+    if settings.schedule == "cosine":
+        return settings.rate_end + (settings.rate - settings.rate_end) * 0.5 * (1 + math.cos(math.pi * progress))
+    factors = [factor for start, factor in settings.drops if settings.schedule == "stepped" and start <= progress]
+    return settings.rate * (factors[-1] if factors else 1.0)
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _learn(plan: Learner, learned: Learned, ring: Ring, key: Array, rate: Array) -> tuple[Learned, Losses]:
+    def step(learned: Learned, index: Array) -> tuple[Learned, Losses]:
+        return learn_step(plan, learned, ring, jax.random.fold_in(key, index), rate)
+
+    learned, found = jax.lax.scan(step, learned, jnp.arange(plan.settings.steps))
+    return learned, jax.tree.map(jnp.mean, found)
+
+
+def learn_step(plan: Learner, learned: Learned, ring: Ring, key: Array, rate: Array) -> tuple[Learned, Losses]:
+    """One optimiser step."""
+    sample_key, turn_key, drop_key = jax.random.split(key, 3)
+    settings = plan.settings
+    samples = sample(ring, sample_key, settings.batch, plan.window)
+    taught = lesson(plan.game, samples, turn_key, symmetries=settings.symmetries)
+
+    def loss(params: Any) -> tuple[Array, tuple[Losses, Any]]:
+        variables = Variables(params, learned.variables.statistics)
+        outputs, statistics = plan.network.apply(
+            variables, taught.observations, train=True, key=drop_key, dtype=plan.dtype
+        )
+        found = losses(outputs, taught, settings, plan.targets)
+        return found.total + _l2(settings, params), (found, statistics)
+
+    (_, (found, statistics)), gradient = jax.value_and_grad(loss, has_aux=True)(learned.variables.params)
+    change, moments = optimiser(settings).update(gradient, learned.moments, learned.variables.params)
+    now = rate * jnp.minimum(1.0, (learned.steps + 1) / max(settings.warm_up, 1))
+    params = jax.tree.map(lambda old, step: old - now * step, learned.variables.params, change)
+    variables = Variables(params, statistics)
+    return Learned(variables, _average(settings, learned, variables), moments, learned.steps + 1), found
+
+
+def _l2(settings: LearnerSettings, params: Any) -> Array | float:
+    if settings.optimiser == "adamw" or not settings.weight_decay:
+        return 0.0
+    kernels = [leaf for leaf in jax.tree.leaves(params) if leaf.ndim > 1]
+    return 0.5 * settings.weight_decay * sum(jnp.sum(leaf**2) for leaf in kernels)
+
+
+def _average(settings: LearnerSettings, learned: Learned, variables: Variables) -> Variables:
+    """The moving average; at first it follows closely, because there is little to average."""
+    if not settings.average:
+        return variables
+    keep = jnp.minimum(settings.average, (1.0 + learned.steps) / (10.0 + learned.steps))
+    return jax.tree.map(lambda old, new: keep * old + (1.0 - keep) * new, learned.averaged, variables)

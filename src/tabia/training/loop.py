@@ -1,0 +1,186 @@
+"""The loop: play, learn, save, until the budget is spent.
+
+    training = Training.begin(run, config)
+    train(training, observers)
+
+Stopping by Ctrl-C or SIGTERM finishes the cycle and saves. Observers look on; nothing they do changes the run.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import FrameType
+from typing import Any, Protocol
+
+from tabia.training import checkpoint, cycle, gate, health
+from tabia.training import state as states
+from tabia.training.config import Config
+from tabia.training.cycle import Report
+from tabia.training.directory import RunDirectory
+from tabia.training.plan import Plan
+from tabia.training.state import Ledger, State
+
+
+@dataclass
+class Training:
+    """A run being trained."""
+
+    run: RunDirectory
+    config: Config
+    state: State
+    ledger: Ledger
+    notes: list[str] = field(default_factory=list)  # what went wrong on the way here
+    saved: int = -1  # the cycle of the newest checkpoint
+
+    @classmethod
+    def begin(cls, run: RunDirectory, config: Config) -> Training:
+        """A new run in an empty directory."""
+        plan = Plan(config)
+        plan.check()
+        run.create(config)
+        return cls(run, config, states.begin(plan), Ledger())
+
+    @classmethod
+    def resume(cls, run: RunDirectory) -> Training:
+        """A run from its newest sound checkpoint, or from its start where it has none."""
+        config = run.config()
+        plan = Plan(config)
+        plan.check()
+        found, troubles = checkpoint.newest(run)
+        if found is None:
+            return cls(run, config, states.begin(plan), Ledger(), troubles)
+        return cls(run, config, checkpoint.load(plan, found), found.ledger, troubles, found.ledger.cycle)
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.config.at(self.progress))
+
+    @property
+    def progress(self) -> float:
+        """How much of the budget is spent, from 0 to 1."""
+        if self.config.minutes:
+            return min(1.0, self.ledger.seconds / (60 * self.config.minutes))
+        return min(1.0, self.ledger.cycle / self.config.cycles)
+
+
+class Observer(Protocol):
+    """Whoever looks on: metrics, progress, evaluations, stored games."""
+
+    def begun(self, training: Training) -> None: ...
+
+    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+        """After every cycle; what is returned is kept with the cycle's metrics and shown to later observers."""
+        ...
+
+    def saved(self, training: Training) -> None: ...
+
+    def ended(self, training: Training, why: str) -> None: ...
+
+
+class Onlooker:
+    """An observer that does nothing yet."""
+
+    def begun(self, training: Training) -> None:
+        pass
+
+    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+        return {}
+
+    def saved(self, training: Training) -> None:
+        pass
+
+    def ended(self, training: Training, why: str) -> None:
+        pass
+
+
+def train(training: Training, observers: Sequence[Observer] = (), *, started: float | None = None) -> str:
+    """Train until the budget is spent or somebody stops it; says which. The clock runs from `started`."""
+    clock = _Clock(training.ledger.seconds, time.monotonic() if started is None else started)
+    with training.run.locked(), _stopping() as stop:
+        for observer in observers:
+            observer.begun(training)
+        while training.progress < 1.0 and not stop:
+            _cycle(training, observers, clock)
+        if training.saved != training.ledger.cycle:
+            _save(training, observers)
+        why = "stopped" if stop else "finished"
+        for observer in observers:
+            observer.ended(training, why)
+    return why
+
+
+def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> None:
+    ledger, plan = training.ledger, _plan(training.config.at(training.progress))
+    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress)
+    health.check(report, ledger.cycle + 1)
+    ledger.cycle += 1
+    ledger.games += int(report.seen.games)
+    ledger.positions += plan.config.selfplay.games * plan.config.selfplay.plies
+    if gate.due(plan, ledger.cycle):
+        training.state, verdict = gate.attempt(plan, training.state, ledger)
+        ledger.champion = ledger.cycle if verdict.passed else ledger.champion
+        report.extra.update(verdict.fields())
+    ledger.seconds = clock.seconds
+    for observer in observers:
+        report.extra.update(observer.cycled(training, report))
+    ledger.seconds = clock.seconds
+    settings = training.config.checkpoints
+    if ledger.cycle % settings.every == 0 or clock.since_save() > 60 * settings.minutes:
+        _save(training, observers)
+        clock.saved()
+
+
+def _save(training: Training, observers: Sequence[Observer]) -> None:
+    checkpoint.save(training.run, _plan(training.config), training.state, training.ledger)
+    training.saved = training.ledger.cycle
+    for observer in observers:
+        observer.saved(training)
+
+
+@lru_cache(maxsize=8)
+def _plan(config: Config) -> Plan:
+    return Plan(config)
+
+
+class _Clock:
+    """Seconds a run has taken, those before it was resumed included."""
+
+    def __init__(self, before: float, started: float) -> None:
+        self._before, self._started, self._saved = before, started, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return self._before + time.monotonic() - self._started
+
+    def saved(self) -> None:
+        self._saved = time.monotonic()
+
+    def since_save(self) -> float:
+        return time.monotonic() - self._saved
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """A list that is empty until SIGINT or SIGTERM comes; a second one stops at once."""
+    came: list[int] = []
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    try:
+        before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: whoever runs it stops it by its own means
+        yield came
+        return
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

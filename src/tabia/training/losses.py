@@ -1,0 +1,122 @@
+"""What the network is taught: policy and value targets, and the losses between them and its answers.
+
+Axis letters: N samples, A actions, P seats (me, next, next after), H W C board and planes, S symmetries.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.games.game import Game
+from tabia.networks import Outputs
+from tabia.training.config import LearnerSettings, TargetSettings
+from tabia.training.replay import Samples
+
+
+class Lesson(NamedTuple):
+    """Positions and what to say of them, as the mover sees both."""
+
+    observations: Array  # float32[N, H, W, C]
+    legal: Array  # bool[N, A]
+    policy: Array  # float32[N, A]
+    outcome: Array  # float32[N, P] in [-1, 1]
+    searched: Array  # float32[N, P] the search's own values
+    weight: Array  # float32[N] 0 for samples to pass over
+    policy_weight: Array  # float32[N]
+
+
+class Losses(NamedTuple):
+    """Means over a batch."""
+
+    total: Array
+    policy: Array  # beyond the target's own entropy, so that 0 is perfect
+    value: Array
+    entropy: Array  # of the network's policy over legal moves
+    target_entropy: Array
+    agreement: Array  # how often network and target have the same favourite
+
+
+def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Lesson:
+    """Samples as the network sees them, each turned by a symmetry drawn at random."""
+    plies = samples.plies
+    mover = jax.vmap(game.mover)(plies.states)
+    made = Lesson(
+        jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states), plies.policy.astype(jnp.float32),
+        from_mover(samples.outcome, mover), from_mover(plies.values, mover),
+        samples.weight, samples.weight * plies.learned,
+    )  # fmt: skip
+    return turned(game, made, key) if symmetries and len(game.symmetries) > 1 else made
+
+
+def from_mover(values: Array, mover: Array) -> Array:
+    """Values by seat [N, P] as the mover sees them: me, next, next after."""
+    seats = values.shape[-1]
+    return jnp.take_along_axis(values, (jnp.arange(seats)[None, :] + mover[:, None]) % seats, axis=-1)
+
+
+def turned(game: Game, lesson: Lesson, key: Array) -> Lesson:
+    """Every position in a symmetry drawn at random."""
+    cells = np.stack([symmetry.cells for symmetry in game.symmetries])  # [S, H * W]
+    origins = np.stack([np.argsort(symmetry.actions) for symmetry in game.symmetries])  # [S, A]
+    drawn = jax.random.randint(key, lesson.weight.shape, 0, len(cells))
+    count, *shape = lesson.observations.shape
+    flat = lesson.observations.reshape(count, -1, shape[-1])
+    places, actions = jnp.asarray(cells)[drawn], jnp.asarray(origins)[drawn]
+    return lesson._replace(
+        observations=jnp.take_along_axis(flat, places[:, :, None], axis=1).reshape(count, *shape),
+        legal=jnp.take_along_axis(lesson.legal, actions, axis=1),
+        policy=jnp.take_along_axis(lesson.policy, actions, axis=1),
+    )
+
+
+def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: TargetSettings) -> Losses:
+    """All of them for one batch."""
+    policy, entropy, target_entropy, agreement = policy_loss(outputs, lesson, learner)
+    value = value_loss(outputs, lesson, learner, targets.search_share)
+    total = policy + learner.value_weight * value
+    return Losses(total, policy, value, entropy, target_entropy, agreement)
+
+
+def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> tuple[Array, Array, Array, Array]:
+    """The loss, the network's entropy, the target's, and how often their favourites agree."""
+    logits, legal = outputs.logits, lesson.legal
+    inside = jnp.where(legal, logits, -1e9)
+    known = jax.nn.log_softmax(inside if learner.mask_illegal else logits)
+    target = lesson.policy / jnp.maximum(lesson.policy.sum(axis=-1, keepdims=True), 1e-6)
+    target_entropy = -jnp.sum(target * jnp.log(jnp.maximum(target, 1e-9)), axis=-1)
+    among_legal = jax.nn.log_softmax(inside)
+    entropy = -jnp.sum(jnp.where(legal, jnp.exp(among_legal) * among_legal, 0.0), axis=-1)
+    if learner.policy_loss == "cross_entropy":
+        loss = -jnp.sum(jnp.where(target > 0, target * known, 0.0), axis=-1) - target_entropy
+    else:
+        loss = jnp.sum(jnp.where(legal, (jnp.exp(among_legal) - target) ** 2, 0.0), axis=-1)
+    agrees = jnp.argmax(inside, axis=-1) == jnp.argmax(target, axis=-1)
+    weighed = [loss, entropy, target_entropy, agrees.astype(jnp.float32)]
+    mean = [weighted_mean(values, lesson.policy_weight) for values in weighed]
+    return mean[0], mean[1], mean[2], mean[3]
+
+
+def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, search_share: float) -> Array:
+    """Squared error of every seat's value, or the cross-entropy of win, draw and loss."""
+    if learner.value_loss == "squared":
+        target = (1.0 - search_share) * lesson.outcome + search_share * lesson.searched
+        return weighted_mean(jnp.mean((outputs.values - target) ** 2, axis=-1), lesson.weight)
+    assert outputs.wdl is not None
+    told, searched = win_draw_loss(lesson.outcome[:, 0]), win_draw_loss(lesson.searched[:, 0])
+    chances = (1.0 - search_share) * told + search_share * searched
+    return weighted_mean(-jnp.sum(chances * jax.nn.log_softmax(outputs.wdl), axis=-1), lesson.weight)
+
+
+def win_draw_loss(value: Array) -> Array:
+    """Chances [N, 3] with the given mean [N]: whatever is neither won nor lost is drawn."""
+    value = jnp.clip(value, -1.0, 1.0)
+    return jnp.stack([jnp.maximum(value, 0.0), 1.0 - jnp.abs(value), jnp.maximum(-value, 0.0)], axis=-1)
+
+
+def weighted_mean(values: Array, weight: Array) -> Array:
+    return jnp.sum(values * weight) / jnp.maximum(jnp.sum(weight), 1.0)

@@ -1,0 +1,86 @@
+"""From a configuration to the parts that run: self-play, learner, and the rows of the replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tabia.games import make
+from tabia.games.game import Game
+from tabia.networks import Network
+from tabia.training.config import Config
+from tabia.training.errors import TrainingError
+from tabia.training.learner import Learner
+from tabia.training.selfplay import SelfPlay
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a configuration means for its game."""
+
+    config: Config
+
+    @cached_property
+    def game(self) -> Game:
+        return make(self.config.game)
+
+    @cached_property
+    def network(self) -> Network:
+        game = self.game
+        return Network(self.config.network, game.observation_shape, game.num_actions, game.num_players)
+
+    @cached_property
+    def selfplay(self) -> SelfPlay:
+        config = self.config
+        return SelfPlay(self.game, self.network, config.search, config.selfplay, config.learner.precision)
+
+    @cached_property
+    def learner(self) -> Learner:
+        return Learner(self.game, self.network, self.config.learner, self.config.targets, self.window)
+
+    @property
+    def window(self) -> int:
+        """Rows of the replay the learner draws from."""
+        replay, selfplay = self.config.replay, self.config.selfplay
+        if replay.sessions:
+            return replay.sessions * selfplay.plies
+        return max(-(-replay.positions // selfplay.games), selfplay.plies)
+
+    @property
+    def reach(self) -> int:
+        """Rows back to which the end of a game can matter."""
+        return self.game.max_moves + self.config.selfplay.plies
+
+    @property
+    def rows(self) -> int:
+        """Rows of the ring: the window, but at least the longest game, so that none is lost; whole chunks."""
+        plies = self.config.selfplay.plies
+        return -(-max(self.window, self.reach) // plies) * plies
+
+    @property
+    def start(self) -> int:
+        """Positions to wait for before learning."""
+        return self.config.replay.start or 4 * self.config.learner.batch
+
+    def check(self) -> None:
+        """Refuse what the game cannot do."""
+        config, game = self.config, self.game
+        if config.selfplay.opening_moves >= game.max_moves:
+            raise TrainingError(
+                f"selfplay.opening_moves={config.selfplay.opening_moves}: games of {game.id} have at most "
+                f"{game.max_moves} moves."
+            )
+        if config.selfplay.resign and game.num_players != 2:
+            raise TrainingError(f"selfplay.resign is for two seats; {game.id} has {game.num_players}.")
+        if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
+            raise TrainingError("search.cut_loops does not go with games of chance.")
+        held = self.rows * config.selfplay.games
+        if config.learner.batch > held:
+            raise TrainingError(f"learner.batch={config.learner.batch} is more than the replay's {held} positions.")
+        fill = self.start / config.selfplay.games
+        if not config.minutes and fill > config.cycles * config.selfplay.plies:
+            raise TrainingError(
+                f"The run ends before learning begins: {config.cycles} cycles play "
+                f"{config.cycles * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
+                f"{self.start:,}. Raise cycles, or lower replay.start or learner.batch."
+            )

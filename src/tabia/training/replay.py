@@ -1,0 +1,106 @@
+"""The replay: a ring of plies on the device, in which outcomes are filled in once games have ended.
+
+Rows are plies in the order they were played, columns are lanes, so adding a chunk is one contiguous write and a game
+is a run of rows in its column. A position is ready to learn from once its value is known: its game has ended, or a
+random move followed it. Axis letters: W rows, B lanes, P seats, N samples.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.training.selfplay import Plies
+
+_TRIES = 8  # places looked at for each sample; unready ones are passed over
+
+
+class Ring(NamedTuple):
+    plies: Plies  # [W, B, ...]
+    outcome: Array  # float32[W, B, P] what each seat got in the end
+    ready: Array  # bool[W, B]
+    rows: Array  # int32: rows ever written; the next one goes to rows % W
+
+
+class Samples(NamedTuple):
+    plies: Plies  # [N, ...]
+    outcome: Array  # float32[N, P]
+    weight: Array  # float32[N]: 0 where no ready position was found
+
+
+def make_room(plies: Plies, rows: int) -> Ring:
+    """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes)."""
+    blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
+    return Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), jnp.int32(0))
+
+
+@partial(jax.jit, static_argnames=("reach", "decay"), donate_argnums=0)
+def add(ring: Ring, plies: Plies, *, reach: int, decay: float = 1.0) -> Ring:
+    """Write a chunk, and fill in the outcomes it decided; no game is longer than `reach` less the chunk's plies."""
+    count, capacity = plies.ended.shape[0], ring.ready.shape[0]
+    place = ring.rows % capacity
+
+    def put(old: Array, new: Array) -> Array:
+        return jax.lax.dynamic_update_slice_in_dim(old, new, place, axis=0)
+
+    ring = ring._replace(plies=jax.tree.map(put, ring.plies, plies), rows=ring.rows + count)
+    rows = (ring.rows - 1 - jnp.arange(min(reach, capacity))) % capacity  # newest first
+    outcome, ready = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(ring.plies)), decay)
+    # Rows not written yet are all zeros: nothing ended there, so nothing becomes ready.
+    return ring._replace(outcome=ring.outcome.at[rows].set(outcome), ready=ring.ready.at[rows].set(ready))
+
+
+class Told(NamedTuple):
+    """The part of plies that outcomes follow from."""
+
+    values: Array
+    scores: Array
+    ended: Array
+    explored: Array
+
+
+def _told(plies: Plies) -> Told:
+    return Told(plies.values, plies.scores, plies.ended, plies.explored)
+
+
+def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
+    """What each seat got [W, B, P] and whether that is known [W, B], for rows given newest first.
+
+    A position before a random move is worth what the search expected there; that move tells nothing about it.
+    """
+
+    def earlier(carry: tuple[Array, Array, Array], row: Told) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+        following, outcome, known = carry
+        mixed = decay * outcome + (1.0 - decay) * following
+        outcome = jnp.where(row.ended[:, None], row.scores, jnp.where(row.explored[:, None], row.values, mixed))
+        known = row.ended | row.explored | known
+        return (row.values, outcome, known), (outcome, known)
+
+    nothing = jnp.zeros_like(told.values[0])
+    return jax.lax.scan(earlier, (nothing, nothing, jnp.zeros_like(told.ended[0])), told)[1]
+
+
+def sample(ring: Ring, key: Array, count: int, window: int) -> Samples:
+    """Ready positions drawn evenly from the newest `window` rows."""
+    capacity, lanes = ring.ready.shape
+    row_key, lane_key = jax.random.split(key)
+    held = jnp.clip(ring.rows, 1, min(window, capacity))
+    back = jax.random.randint(row_key, (_TRIES, count), 0, held)
+    rows, columns = (ring.rows - 1 - back) % capacity, jax.random.randint(lane_key, (_TRIES, count), 0, lanes)
+    ready = ring.ready[rows, columns]
+    first = jnp.argmax(ready, axis=0)[None]
+    row, column = (jnp.take_along_axis(places, first, axis=0)[0] for places in (rows, columns))
+    plies = jax.tree.map(lambda leaf: leaf[row, column], ring.plies)
+    return Samples(plies, ring.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+
+
+def ready_positions(ring: Ring, window: int) -> Array:
+    """How many of the newest `window` rows' positions can be learned from."""
+    capacity = ring.ready.shape[0]
+    rows = (ring.rows - 1 - jnp.arange(min(window, capacity))) % capacity
+    written = jnp.arange(min(window, capacity)) < ring.rows
+    return jnp.sum(ring.ready[rows] & written[:, None])

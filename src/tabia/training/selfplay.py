@@ -1,0 +1,223 @@
+"""Self-play on the device: many games in lockstep, a compiled chunk of plies at a time.
+
+A finished game makes room for a new one in the same lane; games go on from chunk to chunk and none is thrown away.
+Axis letters: T plies, B lanes, A actions, P seats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.games.game import Game, State
+from tabia.networks import Network, Variables
+from tabia.players.searching import Forward
+from tabia.search import Gumbel, Noise, Puct, Search
+from tabia.search.choice import visit_policy
+from tabia.search.evaluators import Network as Evaluator
+from tabia.search.evaluators import random_actions, step
+from tabia.search.search import Result
+from tabia.search.tree import root_view
+from tabia.training.config import SearchSettings, SelfPlaySettings
+from tabia.training.precision import compute_type
+
+
+class Lanes(NamedTuple):
+    """The games being played, one a lane."""
+
+    states: State  # [B, ...] finished games are replaced before the next move
+    ply: Array  # int32[B] moves since the start, those of the opening included
+    opening: Array  # int32[B] how many of them were drawn at random before the game was handed over
+    until: Array  # int32[B] up to this ply moves are drawn at the higher temperature
+    stubborn: Array  # bool[B] whether nobody may resign this game
+
+
+class Plies(NamedTuple):
+    """What plies leave behind, enough to learn from and to replay; leading axes [T, B]."""
+
+    states: State  # before the move
+    action: Array  # int32
+    policy: Array  # float16[A] what the search recommends
+    values: Array  # float32[P] what it expects for each seat
+    prior: Array  # float32 how likely the network alone held the move played
+    agrees: Array  # bool whether it was the network's favourite
+    scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
+    ended: Array  # bool whether the move ended the game
+    resigned: Array  # bool whether the game was given up instead
+    explored: Array  # bool whether the move was random
+    learned: Array  # bool whether the policy is worth learning: the ply was searched in full
+    ply: Array  # int32
+    opening: Array  # int32
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """How to play; a static argument of compiled code."""
+
+    game: Game
+    network: Network
+    search: SearchSettings
+    settings: SelfPlaySettings
+    precision: str = "auto"
+
+    def begin(self, key: Array) -> Lanes:
+        """Games at their start."""
+        return _begin(self, key)
+
+    def play(self, variables: Variables, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
+        """`plies` moves in every lane, by the search with this network."""
+        return _play(self, variables, lanes, key)
+
+
+def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
+    """The search a configuration describes."""
+    rule = (
+        Gumbel(considered=settings.considered, scale=settings.scale, visit_offset=settings.visit_offset)
+        if settings.rule == "gumbel"
+        else Puct(c=settings.c)
+    )
+    noise = Noise(settings.noise_alpha or None, settings.noise, settings.noise_total)
+    return Search(
+        game, Evaluator(game, Forward(network)), simulations, rule,
+        noise=noise if settings.rule == "puct" and settings.noise else None,
+        transpositions=settings.transpositions, cut_loops=settings.cut_loops,
+    )  # fmt: skip
+
+
+@partial(jax.jit, static_argnums=0)
+def _begin(plan: SelfPlay, key: Array) -> Lanes:
+    return _fresh(plan, key, spread=True)
+
+
+@partial(jax.jit, static_argnums=0)
+def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
+    weights = plan.network.fold(variables, compute_type(plan.precision))
+    pool_key, play_key = jax.random.split(key)
+    pool = _fresh(plan, pool_key)
+
+    def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
+        # Restarting before the move, not after it, lets XLA keep the new states in one piece.
+        return play_ply(plan, weights, restart(plan.game, lanes, pool, index), jax.random.fold_in(play_key, index))
+
+    return jax.lax.scan(ply, lanes, jnp.arange(plan.settings.plies))
+
+
+def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
+    """One move in every lane."""
+    search_key, move_key, chance_key = jax.random.split(key, 3)
+    result, learned = think(plan, weights, lanes.states, search_key)
+    action, explored = choose(plan, result, lanes, move_key)
+    after = step(plan.game, lanes.states, action, chance_key)
+    over, scores = jax.vmap(plan.game.over)(after), plan.game.scale(jax.vmap(plan.game.scores)(after))
+    resigned, scores = give_up(plan, lanes, result.values, scores)
+    prior = jnp.where(root_view(result.tree).legal, root_view(result.tree).priors, 0.0)
+    left = Plies(
+        lanes.states, action, result.policy.astype(jnp.float16), result.values,
+        jnp.take_along_axis(prior, action[:, None], axis=1)[:, 0], action == jnp.argmax(prior, axis=-1),
+        scores, over | resigned, resigned, explored,
+        jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening,
+    )  # fmt: skip
+    # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
+    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), left
+
+
+def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Result, Array]:
+    """Search every position, in full or (by a coin for the whole batch) quickly; whether it was in full."""
+    settings = plan.search
+    full = make_search(plan.game, plan.network, settings, settings.simulations)
+    if not settings.fast_simulations:
+        return full.explore(weights, states, key), jnp.array(True)
+    quick = make_search(plan.game, plan.network, settings, settings.fast_simulations)
+    coin_key, key = jax.random.split(key)
+    thorough = jax.random.uniform(coin_key) < settings.full_share
+
+    def slim(search: Search) -> Result:
+        result = search.explore(weights, states, key)  # only the root of its tree is looked at afterwards
+        root = jax.tree.map(lambda leaf: leaf[:1], (result.tree.records, result.tree.states))
+        return result._replace(tree=result.tree._replace(records=root[0], states=root[1], squares=None, links=None,
+                                                         totals=None, prints=None))  # fmt: skip
+
+    return jax.lax.cond(thorough, lambda: slim(full), lambda: slim(quick)), thorough
+
+
+def choose(plan: SelfPlay, result: Result, lanes: Lanes, key: Array) -> tuple[Array, Array]:
+    """The moves to play, and which of them are random."""
+    settings = plan.settings
+    hot_key, cold_key, explore_key, coin_key = jax.random.split(key, 4)
+
+    def drawn(temperature: float, key: Array) -> Array:
+        if temperature == 0.0:
+            return result.action
+        odds = visit_policy_of(result.policy, temperature)
+        return jax.random.categorical(key, jnp.log(odds), axis=-1).astype(jnp.int32)
+
+    early = lanes.ply < lanes.until
+    action = jnp.where(early, drawn(settings.temperature, hot_key), drawn(settings.temperature_end, cold_key))
+    if not settings.explore:
+        return action, jnp.zeros(action.shape, bool)
+    wild = jax.random.uniform(coin_key, action.shape) < settings.explore
+    return jnp.where(wild, random_actions(explore_key, root_view(result.tree).legal), action), wild
+
+
+def visit_policy_of(policy: Array, temperature: float) -> Array:
+    """A policy [B, A] sharpened or flattened by a temperature."""
+    return policy if temperature == 1.0 else visit_policy(policy * 1e6, temperature)
+
+
+def give_up(plan: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
+    """Which games their mover resigns, and the scores of all games with that."""
+    if not plan.settings.resign or plan.game.num_players != 2:
+        return jnp.zeros(lanes.ply.shape, bool), scores
+    mover = jax.vmap(plan.game.mover)(lanes.states)
+    own = jnp.take_along_axis(values, mover[:, None], axis=1)[:, 0]
+    resigned = (own < -plan.settings.resign) & ~lanes.stubborn
+    lost = jnp.where(jnp.arange(2)[None, :] == mover[:, None], -1.0, 1.0)
+    return resigned, jnp.where(resigned[:, None], lost, scores)
+
+
+def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
+    """Put a fresh game from the pool where one has ended; each ply hands the pool out in another order."""
+    over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
+    turned = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
+
+    def swap(old: Array, new: Array) -> Array:
+        return jnp.where(over.reshape(over.shape + (1,) * (old.ndim - 1)), new, old)
+
+    return jax.tree.map(swap, lanes, turned)
+
+
+def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
+    """New games, a share of them opened with random moves; a game that such moves would end begins at its start."""
+    game, settings = plan.game, plan.settings
+    count = settings.games
+    start_key, share_key, length_key, move_key, until_key, stubborn_key = jax.random.split(key, 6)
+    starts = jax.vmap(game.init)(jax.random.split(start_key, count))
+    lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
+    opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opened)
+    lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
+
+    def move(index: Array, states: State) -> State:
+        dice, chance = jax.random.split(jax.random.fold_in(move_key, index))
+        moved = step(game, states, random_actions(dice, jax.vmap(game.legal)(states)), chance)
+        return _where(index < lengths, moved, states)
+
+    states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
+    over = jax.vmap(game.over)(states)
+    lengths = jnp.where(over, 0, lengths)
+    until = jnp.full((count,), settings.temperature_moves)
+    if settings.temperature_switch == "random":
+        until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
+    stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_checked
+    return Lanes(_where(over, starts, states), lengths, lengths, until, stubborn)
+
+
+def _where(condition: Array, yes: State, no: State) -> State:
+    def pick(one: Array, other: Array) -> Array:
+        return jnp.where(condition.reshape(condition.shape + (1,) * (one.ndim - 1)), one, other)
+
+    return jax.tree.map(pick, yes, no)

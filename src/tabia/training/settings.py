@@ -1,0 +1,136 @@
+"""Configurations as TOML and as `key=value`, with a sentence for whatever is unknown or out of range."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from tabia.games.errors import TabiaError, did_you_mean
+from tabia.networks import NetworkConfig, presets
+from tabia.training.config import SECTIONS, Config
+from tabia.training.errors import TrainingError
+
+_TOP = [field.name for field in fields(Config) if field.name not in (*SECTIONS, "network", "schedule")]
+
+
+def names() -> list[str]:
+    """Every dotted name there is."""
+    sections = [f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)]
+    return [*_TOP, *sections, *(f"network.{field.name}" for field in fields(NetworkConfig))]
+
+
+def from_toml(text: str, source: str) -> Config:
+    """The configuration in a text; errors name the source."""
+    try:
+        return from_tables(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise TrainingError(f"{source} is no TOML: {error}.") from None
+    except TabiaError as error:
+        raise TrainingError(f"{source}: {error}") from None
+
+
+def from_tables(tables: Mapping[str, Any]) -> Config:
+    """The configuration nested tables describe; what they leave out keeps its default."""
+    known = [*_TOP, *SECTIONS, "network", "schedule"]
+    for name in tables:
+        if name not in known:
+            raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, known)}")
+    if not isinstance(tables.get("game"), str):
+        raise TrainingError('A configuration names its game: game = "connect4".')
+    values = {name: tables[name] for name in _TOP if name in tables}
+    for section, kind in SECTIONS.items():
+        values[section] = _section(section, kind, tables.get(section, {}))
+    if "network" in tables:
+        values["network"] = _network(tables["network"])
+    values["schedule"] = _schedule(tables.get("schedule", {}))
+    return Config(**values)
+
+
+def to_toml(config: Config) -> str:
+    """The whole configuration, every value written out."""
+    plain = asdict(config)
+    lines = [f"{name} = {_toml(plain[name])}" for name in _TOP]
+    for section in SECTIONS:
+        lines += ["", f"[{section}]", *(f"{name} = {_toml(value)}" for name, value in plain[section].items())]
+    lines += ["", "[network]", *(f"{name} = {_toml(value)}" for name, value in config.network.to_dict().items())]
+    if config.schedule:
+        lines += ["", "[schedule]", *(f'"{name}" = {_toml(steps)}' for name, steps in config.schedule)]
+    return "\n".join(lines) + "\n"
+
+
+def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
+    """The configuration with `key=value` texts applied, as `--set` takes them."""
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise TrainingError(f"--set {text}: a name and a value are needed, as in learner.rate=0.001.")
+        if name == "network":
+            config = replace(config, network=_network({"preset": value.strip()}))
+            continue
+        if name not in names():
+            raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, names())}")
+        config = config.changed({name: _number(config, name, _value(value.strip()))})
+    return config
+
+
+def _number(config: Config, name: str, value: Any) -> Any:
+    """A whole number where a float is wanted is a float; a list is a tuple."""
+    section, _, key = name.rpartition(".")
+    now = getattr(getattr(config, section) if section else config, key)
+    if isinstance(now, float) and type(value) is int:
+        return float(value)
+    return _frozen(value)
+
+
+def _value(text: str) -> Any:
+    """A TOML value; what is none is a word."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _section(section: str, kind: type[Any], table: Any) -> Any:
+    if not isinstance(table, Mapping):
+        raise TrainingError(f"[{section}] is a table of names and values; got {table!r}.")
+    known = {field.name: field for field in fields(kind)}
+    for name in table:
+        if name not in known:
+            raise TrainingError(f"There is no setting {section}.{name}. {did_you_mean(name, known)}")
+    return kind(**{
+        name: float(value) if isinstance(known[name].default, float) and type(value) is int else _frozen(value)
+        for name, value in table.items()
+    })  # fmt: skip
+
+
+def _network(table: Mapping[str, Any]) -> NetworkConfig:
+    """A network's own settings, or a preset's name and options."""
+    options = {name: _frozen(value) for name, value in table.items() if name != "preset"}
+    if "preset" not in table:
+        return NetworkConfig.from_dict(options)
+    if table["preset"] == "mlp" and "units" in options:
+        return presets.mlp(*options.pop("units")).changed(**options)
+    return presets.make(table["preset"], **options)
+
+
+def _schedule(table: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    for name in table:
+        if name not in names():
+            raise TrainingError(f"There is no setting {name!r} to schedule. {did_you_mean(name, names())}")
+    return tuple((name, _frozen(steps)) for name, steps in table.items())
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
