@@ -15,7 +15,6 @@ from tabia.cli.match import Out
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
-    from tabia.evaluation.tournament import Tournament
 
 Sources = Annotated[list[Path], typer.Argument(metavar="FILE... | RUN", help="Files of records, or one run directory.")]
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is given; the first, if none is named.")]
@@ -45,8 +44,12 @@ def rate(
 
     if len(sources) == 1 and sources[0].is_dir():
         from tabia.cli.tournament import held
+        from tabia.evaluation.checkpoints import among_checkpoints
 
-        records = held(_among_checkpoints(sources[0], checkpoints, simulations, games, nearest, seed), out)
+        planned = among_checkpoints(
+            sources[0], most=checkpoints, simulations=simulations, games=games, nearest=nearest, seed=seed
+        )
+        records = held(planned, out)
     else:
         records = list(iterate(sources))
     report(records, anchor=anchor, anchor_elo=anchor_elo, method=method, plot=plot, as_json=as_json)
@@ -117,29 +120,3 @@ def _print(fields: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     if fields.get("draw"):
         words.append(f"draw margin {fields['draw']:.0f} Elo")
     typer.echo("\n" + "; ".join(words) + ".")
-
-
-def _among_checkpoints(run: Path, most: int, simulations: int, games: int, nearest: int, seed: int) -> Tournament:
-    """A partial round robin of a run's checkpoints."""
-    import numpy as np
-
-    from tabia import players as room
-    from tabia.evaluation.ratings import RatingError
-    from tabia.evaluation.tournament import Tournament
-    from tabia.games import make
-    from tabia.networks import weights
-    from tabia.players import runs
-
-    steps = list(runs.steps(run))
-    if len(steps) < 2:
-        raise RatingError(f"{run} has {len(steps)} checkpoints; ratings compare two or more.")
-    places = np.unique(np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int))
-    chosen = [steps[place] for place in places]
-    held = weights.read_manifest(runs.weights_file(str(run), str(chosen[0]))).metadata.get("game")
-    if not isinstance(held, str) or ".py:" in held:  # a file of weights must not say which code to run
-        raise RatingError(f"{run} does not name a game of Tabia; play its checkpoints with `tabia tournament`.")
-    game = make(held)
-    how = f",simulations={simulations}" if simulations else ""
-    specs = [f"{'az' if simulations else 'network'}:{run}@{step}{how}" for step in chosen]
-    made = tuple(room.make(spec, game) for spec in specs)
-    return Tournament(game, made, games, nearest, seed=seed)
