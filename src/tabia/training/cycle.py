@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -59,15 +60,19 @@ class Report:
         return found | self.extra
 
 
-def run(plan: Plan, state: State, cycle: int, progress: float) -> tuple[State, Report]:
-    """The cycle after `cycle` others; the same numbers give the same cycle."""
+def run(
+    plan: Plan, state: State, cycle: int, progress: float, watch: Callable[[str], None] = lambda doing: None
+) -> tuple[State, Report]:
+    """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done."""
     key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
     play_key, learn_key = jax.random.split(key)
+    watch("playing")
     lanes, plies = plan.selfplay.play(playing(state), state.lanes, play_key)
     ring = replay.add(state.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
     seen, ready = _summed(plies), int(_ready(ring, plan.window))
     learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
     if ready >= plan.start:
+        watch("learning")
         learned, losses = plan.learner.learn(learned, ring, learn_key, rate)
     report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate)
     return state._replace(lanes=lanes, ring=ring, learned=learned), report

@@ -40,6 +40,7 @@ class Evaluate(Onlooker):
         every = training.config.evaluation.every
         if not every or (training.ledger.cycle % every and training.progress < 1.0):
             return {}
+        training.now("evaluating")
         return self.measure(training)
 
     def measure(self, training: Training) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Training:
     ledger: Ledger
     notes: list[str] = field(default_factory=list)  # what went wrong on the way here
     saved: int = -1  # the cycle of the newest checkpoint
+    doing: str = "preparing"  # in one word, for displays: playing, learning, judging, evaluating, saving, done
+    stopping: Sequence[int] = ()  # not empty once somebody asked to stop
 
     @classmethod
     def begin(cls, run: RunDirectory, config: Config) -> Training:
@@ -66,6 +68,10 @@ class Training:
         if self.config.minutes:
             return min(1.0, self.ledger.seconds / (60 * self.config.minutes))
         return min(1.0, self.ledger.cycle / self.config.cycles)
+
+    def now(self, doing: str) -> None:
+        """Say what is being done."""
+        self.doing = doing
 
 
 class Observer(Protocol):
@@ -102,13 +108,14 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
     """Train until the budget is spent or somebody stops it; says which. The clock runs from `started`."""
     clock = _Clock(training.ledger.seconds, time.monotonic() if started is None else started)
     with training.run.locked(), _stopping() as stop:
+        training.stopping = stop
         for observer in observers:
             observer.begun(training)
         while training.progress < 1.0 and not stop:
             _cycle(training, observers, clock)
         if training.saved != training.ledger.cycle:
             _save(training, observers)
-        why = "stopped" if stop else "finished"
+        why, training.doing = "stopped" if stop else "finished", "done"
         for observer in observers:
             observer.ended(training, why)
     return why
@@ -116,12 +123,13 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
 
 def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> None:
     ledger, plan = training.ledger, _plan(training.config.at(training.progress))
-    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress)
+    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now)
     health.check(report, ledger.cycle + 1)
     ledger.cycle += 1
     ledger.games += int(report.seen.games)
     ledger.positions += plan.config.selfplay.games * plan.config.selfplay.plies
     if gate.due(plan, ledger.cycle):
+        training.now("judging")
         training.state, verdict = gate.attempt(plan, training.state, ledger)
         ledger.champion = ledger.cycle if verdict.passed else ledger.champion
         report.extra.update(verdict.fields())
@@ -136,6 +144,7 @@ def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> 
 
 
 def _save(training: Training, observers: Sequence[Observer]) -> None:
+    training.now("saving")
     checkpoint.save(training.run, _plan(training.config), training.state, training.ledger)
     training.saved = training.ledger.cycle
     for observer in observers:
