@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import accuracy, analyse, bench, games, match, play, rate, tournament
+from tabia.cli import accuracy, analyse, bench, games, match, play, rate, tournament, train
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -31,6 +31,11 @@ app.command("rate")(rate.rate)
 app.command("accuracy")(accuracy.accuracy)
 app.command("play")(play.play)
 app.command("analyse")(analyse.analyse)
+app.command("train")(train.train)
+app.command("resume")(train.resume)
+app.command("report")(train.report)
+app.command("recipes")(train.recipes)
+app.command("prove")(train.prove)
 app.add_typer(bench.app, name="bench")
 
 

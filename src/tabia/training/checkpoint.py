@@ -79,7 +79,7 @@ def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: 
 
 def newest(run: RunDirectory) -> tuple[Checkpoint | None, list[str]]:
     """The newest checkpoint a run can go on from, and what is wrong with newer ones."""
-    troubles = []
+    troubles: list[str] = []
     for cycle in sorted(cycles(run), reverse=True):
         place = run.checkpoints / str(cycle)
         try:

@@ -213,17 +213,12 @@ class Config:
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
         """The same with some values changed, by dotted names."""
-        config = self
+        parts: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             section, _, key = name.rpartition(".")
-            inner = {key: value}
-            if section == "network":
-                config = replace(config, network=config.network.changed(**inner))
-            elif section:
-                config = replace(config, **{section: replace(getattr(config, section), **inner)})
-            else:
-                config = replace(config, **inner)
-        return config
+            parts.setdefault(section, {})[key] = value
+        whole = parts.pop("", {})
+        return replace(self, **whole, **{name: replace(getattr(self, name), **part) for name, part in parts.items()})
 
 
 SECTIONS: dict[str, type[Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any
 
 from tabia.games.errors import TabiaError, did_you_mean
@@ -13,6 +13,7 @@ from tabia.networks import NetworkConfig, presets
 from tabia.training.config import SECTIONS, Config
 from tabia.training.errors import TrainingError
 
+_DEFAULTS = {field.name: field.default for field in fields(Config)}
 _TOP = [field.name for field in fields(Config) if field.name not in (*SECTIONS, "network", "schedule")]
 
 
@@ -40,7 +41,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
             raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, known)}")
     if not isinstance(tables.get("game"), str):
         raise TrainingError('A configuration names its game: game = "connect4".')
-    values = {name: tables[name] for name in _TOP if name in tables}
+    values = {name: _like(_DEFAULTS[name], tables[name]) for name in _TOP if name in tables}
     for section, kind in SECTIONS.items():
         values[section] = _section(section, kind, tables.get(section, {}))
     if "network" in tables:
@@ -49,41 +50,39 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
     return Config(**values)
 
 
+def to_tables(config: Config) -> dict[str, Any]:
+    """The whole configuration as nested tables, every value written out."""
+    return {**asdict(config), "network": config.network.to_dict(), "schedule": dict(config.schedule)}
+
+
 def to_toml(config: Config) -> str:
-    """The whole configuration, every value written out."""
-    plain = asdict(config)
-    lines = [f"{name} = {_toml(plain[name])}" for name in _TOP]
-    for section in SECTIONS:
-        lines += ["", f"[{section}]", *(f"{name} = {_toml(value)}" for name, value in plain[section].items())]
-    lines += ["", "[network]", *(f"{name} = {_toml(value)}" for name, value in config.network.to_dict().items())]
+    """The whole configuration as TOML."""
+    tables = to_tables(config)
+    lines = [f"{name} = {_toml(tables[name])}" for name in _TOP]
+    for section in (*SECTIONS, "network"):
+        lines += ["", f"[{section}]", *(f"{name} = {_toml(value)}" for name, value in tables[section].items())]
     if config.schedule:
         lines += ["", "[schedule]", *(f'"{name}" = {_toml(steps)}' for name, steps in config.schedule)]
     return "\n".join(lines) + "\n"
 
 
 def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
-    """The configuration with `key=value` texts applied, as `--set` takes them."""
+    """The configuration with `key=value` texts applied, as `--set` takes them; checked once all are."""
+    tables = to_tables(config)
     for text in assignments:
-        name, equals, value = text.partition("=")
-        name = name.strip()
+        name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             raise TrainingError(f"--set {text}: a name and a value are needed, as in learner.rate=0.001.")
+        section, _, key = name.rpartition(".")
         if name == "network":
-            config = replace(config, network=_network({"preset": value.strip()}))
-            continue
-        if name not in names():
+            tables["network"] = {"preset": value}
+        elif name not in names() and not (section == "network" and "preset" in tables["network"]):
             raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, names())}")
-        config = config.changed({name: _number(config, name, _value(value.strip()))})
-    return config
-
-
-def _number(config: Config, name: str, value: Any) -> Any:
-    """A whole number where a float is wanted is a float; a list is a tuple."""
-    section, _, key = name.rpartition(".")
-    now = getattr(getattr(config, section) if section else config, key)
-    if isinstance(now, float) and type(value) is int:
-        return float(value)
-    return _frozen(value)
+        elif section:
+            tables[section][key] = _value(value)
+        else:
+            tables[key] = _value(value)
+    return from_tables(tables)
 
 
 def _value(text: str) -> Any:
@@ -101,10 +100,7 @@ def _section(section: str, kind: type[Any], table: Any) -> Any:
     for name in table:
         if name not in known:
             raise TrainingError(f"There is no setting {section}.{name}. {did_you_mean(name, known)}")
-    return kind(**{
-        name: float(value) if isinstance(known[name].default, float) and type(value) is int else _frozen(value)
-        for name, value in table.items()
-    })  # fmt: skip
+    return kind(**{name: _like(known[name].default, value) for name, value in table.items()})
 
 
 def _network(table: Mapping[str, Any]) -> NetworkConfig:
@@ -122,6 +118,11 @@ def _schedule(table: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         if name not in names():
             raise TrainingError(f"There is no setting {name!r} to schedule. {did_you_mean(name, names())}")
     return tuple((name, _frozen(steps)) for name, steps in table.items())
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A whole number where a float is wanted is a float; a list is a tuple."""
+    return float(value) if isinstance(default, float) and type(value) is int else _frozen(value)
 
 
 def _frozen(value: Any) -> Any:

@@ -1,0 +1,219 @@
+"""How much of the machine training uses: self-play beside its bare search, the learner beside bare convolutions.
+
+On CPUs there is also self-play beside pgx and mctx as they come (their defaults, JAX's defaults), with the same network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.benchmarks.search import positions, seconds
+from tabia.networks import Network
+from tabia.networks.presets import tower
+from tabia.training import replay
+from tabia.training import state as states
+from tabia.training.config import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
+from tabia.training.learner import Learned
+from tabia.training.plan import Plan
+from tabia.training.precision import compute_type
+from tabia.training.selfplay import make_search
+from tabia.training.state import State, playing
+
+METHOD = "median of 3 calls after compilation, the sides taking turns"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: our rate, what it is compared with, and the ratio."""
+
+    what: str
+    ours: float
+    beside: str
+    other: float
+    ratio: float
+    unit: str
+    device: str
+
+    def fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def config(*, small: bool) -> Config:
+    """What is measured: Connect 4 with a 64 x 5 network on CPUs, 128 x 5 elsewhere."""
+    if small:
+        return Config(
+            game="connect4", network=tower(64, 5, value="wdl"), search=SearchSettings(simulations=32, considered=7),
+            selfplay=SelfPlaySettings(games=256, plies=2), replay=ReplaySettings(positions=20_000),
+            learner=LearnerSettings(steps=4, batch=512, value_loss="cross_entropy"),
+        )  # fmt: skip
+    return Config(
+        game="connect4", network=tower(128, 5, value="wdl"), search=SearchSettings(simulations=32, considered=7),
+        selfplay=SelfPlaySettings(games=8192, plies=4, opening_moves=12), replay=ReplaySettings(positions=1_000_000),
+        learner=LearnerSettings(steps=32, batch=4096, value_loss="cross_entropy"),
+    )  # fmt: skip
+
+
+def run(*, repeats: int = 3) -> Iterator[Row]:
+    """Measure, yielding a row as soon as it is known."""
+    on_cpu = jax.default_backend() == "cpu"
+    plan = Plan(config(small=on_cpu))
+    state = states.begin(plan)
+    yield _selfplay(plan, state, repeats)
+    yield _learner(plan, state, repeats)
+    if on_cpu:
+        yield from _rival(plan, state, repeats)
+
+
+def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
+    settings = plan.config.selfplay
+    search = make_search(plan.game, plan.network, plan.config.search, plan.config.search.simulations)
+    weights = plan.network.fold(playing(state), compute_type(plan.config.learner.precision))
+    roots = positions(plan.game, settings.games)
+
+    @jax.jit
+    def alone(weights: Any, roots: Any) -> Array:
+        def once(carry: Array, index: Array) -> tuple[Array, None]:
+            return carry + search.explore(weights, roots, jax.random.key(index)).values.sum(), None
+
+        return jax.lax.scan(once, jnp.float32(0), jnp.arange(settings.plies))[0]
+
+    key = jax.random.key(1)
+    calls = [lambda: plan.selfplay.play(playing(state), state.lanes, key), partial(alone, weights, roots)]
+    work = settings.games * settings.plies * plan.config.search.simulations
+    ours, bare = (work / taken for taken in seconds(calls, repeats))
+    return Row("self-play", ours, "the search alone", bare, ours / bare, "simulations/s", _device())
+
+
+def _learner(plan: Plan, state: State, repeats: int) -> Row:
+    settings = plan.config.learner
+    ring = _filled(plan, state)
+
+    def learn() -> Any:
+        fresh = jax.tree.map(jnp.copy, state.learned)
+        return plan.learner.learn(Learned(*fresh), ring, jax.random.key(2), 1e-3)
+
+    rate = _convolution_rate(plan, repeats)
+    work = 3 * operations(plan.network) * settings.batch * settings.steps  # backward is twice forward
+    ours = work / seconds([learn], repeats)[0]
+    return Row("learner", ours / 1e12, "bare convolutions", rate / 1e12, ours / rate, "Tflop/s", _device())
+
+
+def _filled(plan: Plan, state: State) -> replay.Ring:
+    """A replay full of random plies, ready to be learned from."""
+    shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.lanes, jax.random.key(0))[1]
+    ring = replay.make_room(shapes, plan.rows)
+    spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.lanes.states)
+    plies = ring.plies._replace(states=spots, learned=jnp.ones_like(ring.plies.learned))
+    return ring._replace(plies=plies, ready=jnp.ones_like(ring.ready), rows=jnp.int32(plan.rows))
+
+
+def operations(network: Network) -> int:
+    """Floating-point operations of one position's way through a network: two for every weight used."""
+    height, width, _ = network.observation_shape
+    total = 0
+    for layer in network.layers:
+        places = height * width if layer.kernel else 1
+        total += 2 * places * max(layer.kernel, 1) ** 2 * layer.inputs * layer.outputs
+    return total
+
+
+def _convolution_rate(plan: Plan, repeats: int) -> float:
+    """Operations per second of the tower's own convolution, called in a compiled loop at the learner's batch."""
+    filters, batch, rounds = plan.config.network.filters, plan.config.learner.batch, 20
+    height, width, _ = plan.game.observation_shape
+    dtype = compute_type(plan.config.learner.precision)
+    kernel = (jax.random.normal(jax.random.key(0), (3, 3, filters, filters)) / (3 * filters**0.5)).astype(dtype)
+    start = jnp.ones((batch, height, width, filters), dtype)
+
+    @jax.jit
+    def loop(x: Array, kernel: Array) -> Array:
+        def once(_: Array, x: Array) -> Array:
+            return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+        return jax.lax.fori_loop(0, rounds, once, x)
+
+    work = rounds * batch * height * width * 2 * 9 * filters**2
+    return work / seconds([partial(loop, start, kernel)], repeats)[0]
+
+
+def _rival(plan: Plan, state: State, repeats: int) -> Iterator[Row]:
+    """Self-play by pgx and mctx in a process of their own, where JAX is as it comes."""
+    try:
+        import mctx  # noqa: F401
+        import pgx  # noqa: F401
+    except ImportError:
+        return
+    # JAX is started before Tabia is imported, so that Tabia's settings come too late to help.
+    code = "import jax; jax.devices(); from tabia.benchmarks.training import rival; rival()"
+    variables = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    settings = plan.config.selfplay
+    work = settings.games * settings.plies * plan.config.search.simulations
+    ours: list[float] = []
+    theirs: list[float] = []
+    for _ in range(repeats):
+        ours.append(work / seconds([lambda: plan.selfplay.play(playing(state), state.lanes, jax.random.key(1))], 1)[0])
+        told = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+        theirs.append(float(json.loads(told.stdout.splitlines()[-1])["rate"]))
+    one, other = sorted(ours)[repeats // 2], sorted(theirs)[repeats // 2]
+    yield Row("self-play", one, "pgx and mctx as they come", other, one / other, "simulations/s", _device())
+
+
+def rival() -> None:
+    """Print the simulations per second of self-play as pgx's own example writes it, with the same network."""
+    import mctx
+    import pgx
+
+    plan = Plan(replace(config(small=True)))
+    settings, simulations = plan.config.selfplay, plan.config.search.simulations
+    environment = pgx.make("connect_four")
+    network = plan.network
+    weights = network.init(jax.random.key(0))
+
+    def look(weights: Any, state: Any) -> tuple[Array, Array]:
+        outputs, _ = network.apply(weights, state.observation.astype(jnp.float32))
+        return jnp.where(state.legal_action_mask, outputs.logits, -1e9), outputs.values[:, 0]
+
+    def expand(weights: Any, key: Array, action: Array, state: Any) -> tuple[Any, Any]:
+        mover = state.current_player
+        state = jax.vmap(environment.step)(state, action)
+        logits, value = look(weights, state)
+        reward = jnp.take_along_axis(state.rewards, mover[:, None], axis=1)[:, 0]
+        over = state.terminated
+        return mctx.RecurrentFnOutput(
+            reward=reward, discount=jnp.where(over, 0.0, -1.0), prior_logits=logits, value=jnp.where(over, 0.0, value)
+        ), state
+
+    @jax.jit
+    def play(weights: Any, state: Any, key: Array) -> Any:
+        def ply(state: Any, key: Array) -> tuple[Any, None]:
+            logits, value = look(weights, state)
+            root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state)
+            illegal = ~state.legal_action_mask
+            chosen = mctx.gumbel_muzero_policy(weights, key, root, expand, simulations, invalid_actions=illegal).action
+            fresh = jax.vmap(environment.init)(jax.random.split(key, settings.games))
+            moved = jax.vmap(environment.step)(state, chosen)
+            done = moved.terminated
+            return jax.tree.map(
+                lambda new, old: jnp.where(done.reshape(done.shape + (1,) * (old.ndim - 1)), new, old), fresh, moved
+            ), None
+
+        return jax.lax.scan(ply, state, jax.random.split(key, settings.plies))[0]
+
+    start = jax.jit(jax.vmap(environment.init))(jax.random.split(jax.random.key(1), settings.games))
+    taken = seconds([partial(play, weights, start, jax.random.key(2))], 1)[0]
+    print(json.dumps({"rate": settings.games * settings.plies * simulations / taken}))
+
+
+def _device() -> str:
+    return jax.devices()[0].device_kind

@@ -1,0 +1,181 @@
+"""`tabia train`, `resume`, `report`, `recipes`, `prove`: from rules to a player, and the proof of what it is."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from tabia.cli import printing
+from tabia.cli.games import GameId, Json
+
+if TYPE_CHECKING:
+    from tabia.training.config import Config
+    from tabia.training.loop import Training
+
+_STARTED = time.monotonic()  # when the command began, before anything heavy was imported
+Out = Annotated[Path | None, typer.Option(help="The run directory; runs/GAME if not given, numbered if that is taken.")]
+RecipeName = Annotated[str | None, typer.Option("--recipe", help="A recipe by name; see `tabia recipes`.")]
+Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train so long by the clock, compilation included.")]
+TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives another run.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
+]
+RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
+Estimate = Annotated[bool, typer.Option("--estimate", help="Only say how long this would take here; trains nothing.")]
+Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A player that always answers the same.")]
+Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+
+
+def train(
+    game_id: GameId, recipe: RecipeName = None, out: Out = None, minutes: Minutes = None, seed: TrainSeed = None,
+    changes: Changes = None, estimate: Estimate = False, as_json: Lines = False,
+) -> None:  # fmt: skip
+    """Train a player from the rules alone; Ctrl-C stops and saves, `tabia resume` goes on.
+
+    Examples:
+      [bold]tabia train tictactoe[/]
+      [bold]tabia train connect4 --recipe connect4-laptop --minutes 60[/]
+      [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
+      [bold]tabia train connect4 --estimate[/]
+    """
+    from tabia.training.directory import RunDirectory
+    from tabia.training.loop import Training
+
+    config = _config(game_id, recipe, minutes, seed, changes or [])
+    if estimate:
+        _estimate(config, as_json)
+        return
+    run = RunDirectory(out or _free(config))
+    _train(Training.begin(run, config), as_json)
+
+
+def resume(path: RunPath, as_json: Lines = False) -> None:
+    """Go on with a run from its newest sound checkpoint, exactly as if it had never stopped."""
+    from tabia.training.directory import RunDirectory
+    from tabia.training.loop import Training
+
+    training = Training.resume(RunDirectory(path))
+    for note in training.notes:
+        typer.echo(f"Passed over: {note}", err=True)
+    if training.progress >= 1.0:
+        typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
+        return
+    _train(training, as_json)
+
+
+def report(
+    path: RunPath, rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True
+) -> None:
+    """Write a run's report.md and its figures."""
+    from tabia.training.directory import RunDirectory
+    from tabia.training.report import write_report
+
+    typer.echo(write_report(RunDirectory(path), rate=rate))
+
+
+def recipes(as_json: Json = False) -> None:
+    """List the recipes: what each is, what to expect of it, and how long it takes."""
+    from tabia.training import recipes as room
+
+    every = [room.load(name) for name in room.names()]
+    if as_json:
+        printing.print_json(
+            [{"name": r.name, "game": r.game, "device": r.device, "about": r.about, "expect": r.expect} for r in every]
+        )
+        return
+    console = printing.console()
+    for recipe in every:
+        console.print(f"[bold]{recipe.name}[/]  ({recipe.game}, {recipe.device})")
+        console.print(f"  {escape(recipe.about)}\n  {escape(recipe.expect)}")
+    typer.echo("\nTake one with `tabia train GAME --recipe NAME`; any setting can be changed with --set.", err=True)
+
+
+def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
+    """Play out every possible line of the opponents' moves against a player; exit code 1 if any beats it.
+
+    Example: [bold]tabia prove tictactoe network:runs/tictactoe[/]
+    """
+    from dataclasses import asdict
+
+    from tabia.evaluation.proof import prove as play_out
+    from tabia.games import make
+    from tabia.players import make as make_player
+
+    game = make(game_id)
+    one = make_player(player, game)
+    proofs = [play_out(one, seat) for seat in range(game.num_players)]
+    if as_json:
+        printing.print_json([asdict(proof) | {"lines": proof.lines} for proof in proofs])
+    else:
+        for proof in proofs:
+            typer.echo(
+                f"seat {proof.seat + 1}: {proof.lines:,} lines: {proof.won:,} won, {proof.drawn:,} drawn, "
+                f"{proof.lost:,} lost" + ("" if proof.moves is None else f"; one of them: {_named(game, proof.moves)}")
+            )
+    if any(proof.lost for proof in proofs):
+        typer.echo(f"{player} can be beaten.", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"Proved: no line of moves beats {player}.", err=True)
+
+
+def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int | None, changes: list[str]) -> Config:
+    from dataclasses import replace
+
+    from tabia.games import make
+    from tabia.training import recipes as room
+    from tabia.training.settings import with_assignments
+
+    game = make(game_id).id
+    chosen = room.load(recipe) if recipe is not None else room.default(game)
+    config = with_assignments(chosen.config(game), changes)
+    if minutes is not None:
+        config = replace(config, minutes=float(minutes))
+    return config if seed is None else replace(config, seed=seed)
+
+
+def _free(config: Config) -> Path:
+    """runs/GAME, or runs/GAME-2 and so on."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in config.game)
+    tries = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in range(1, 10_000))
+    return next(path for path in tries if not path.exists())
+
+
+def _train(training: Training, as_json: bool) -> None:
+    from tabia.cli.training_display import display
+    from tabia.training.evaluate import Evaluate
+    from tabia.training.loop import train as run
+    from tabia.training.metrics import Metrics
+    from tabia.training.stored_games import StoredGames
+
+    why = run(training, [Evaluate(), Metrics(), StoredGames(), display(as_json)], started=_STARTED)
+    path = training.run.path
+    if why == "stopped":
+        typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
+        raise typer.Exit(130)
+    if not as_json:
+        typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
+        typer.echo(f"Report:   tabia report {path}", err=True)
+
+
+def _estimate(config: Config, as_json: bool) -> None:
+    from tabia.training.estimate import estimate
+
+    found = estimate(config)
+    if as_json:
+        printing.print_json(found.fields())
+    else:
+        printing.console().print(printing.pairs(found.words()))
+
+
+def _named(game: Any, moves: tuple[int, ...]) -> str:
+    import jax
+
+    state, names = game.init(jax.random.key(0)), []
+    for action in moves:
+        names.append(game.move_name(action, state))
+        state = game.step(state, action)
+    return " ".join(names)

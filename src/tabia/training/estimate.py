@@ -1,0 +1,68 @@
+"""How long a run will take here: a few cycles in a small copy of it, timed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import jax
+
+from tabia.training import cycle
+from tabia.training import state as states
+from tabia.training.config import Config
+from tabia.training.plan import Plan
+
+_PROBES = 2  # cycles timed, after one that compiles
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a probe found."""
+
+    device: str
+    compile_seconds: float
+    cycle_seconds: float
+    cycles: int  # of the whole run
+    positions: int  # of the whole run
+    minutes: float
+
+    def fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def words(self) -> dict[str, str]:
+        """For people."""
+        return {
+            "device": self.device,
+            "compiling": f"{self.compile_seconds:.0f} s (less where the programs are cached)",
+            "a cycle": f"{self.cycle_seconds:.2f} s",
+            "the run": f"about {self.cycles:,} cycles, {self.positions:,} positions of self-play",
+            "all in all": f"about {self.minutes:.1f} minutes, without evaluations",
+        }
+
+
+def estimate(config: Config) -> Estimate:
+    """Run a few cycles and scale them up; nothing is written."""
+    # Learning from the first cycle on, so that it is in the timing.
+    plan = Plan(replace(config, replay=replace(config.replay, start=1)))
+    plan.check()
+    state = states.begin(plan)
+    started = time.monotonic()
+    for number in range(2):  # the first may end no game, and then learns nothing
+        state, _ = cycle.run(plan, state, number, 0.0)
+    jax.block_until_ready(state)
+    compiled = time.monotonic()
+    for number in range(2, 2 + _PROBES):
+        state, _ = cycle.run(plan, state, number, 0.0)
+    jax.block_until_ready(state)
+    each = (time.monotonic() - compiled) / _PROBES
+    compile_seconds = max(compiled - started - 2 * each, 0.0)
+    if config.minutes:
+        cycles = max(1, int((60 * config.minutes - compile_seconds) / each))
+        minutes = config.minutes
+    else:
+        cycles = config.cycles
+        minutes = (compile_seconds + cycles * each) / 60
+    per_cycle = config.selfplay.games * config.selfplay.plies
+    kind = jax.devices()[0].device_kind
+    return Estimate(kind, compile_seconds, each, cycles, cycles * per_cycle, minutes)
