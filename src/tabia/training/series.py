@@ -1,0 +1,78 @@
+"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighbouring cycles where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Line = dict[str, Any]
+
+
+class Curve(NamedTuple):
+    """A number over the cycles; each point is the mean of a few neighbours."""
+
+    cycles: np.ndarray  # float[K]
+    values: np.ndarray  # float[K, ...]
+
+    def __bool__(self) -> bool:
+        return len(self.cycles) > 0
+
+
+def curve(
+    lines: Sequence[Line], name: str, *, most: int = 200, pick: Callable[[Any], Any] = lambda found: found
+) -> Curve:
+    """The numbers called `name`, of the cycles that have them, in at most `most` points.
+
+    >>> curve([{"cycle": 1, "length": 7.0}, {"cycle": 2}, {"cycle": 3, "length": 9.0}], "length").values.tolist()
+    [7.0, 9.0]
+    """
+    held = [line for line in lines if line.get(name) is not None]
+    parts = np.array_split(np.arange(len(held)), min(most, len(held))) if held else []
+    cycles = np.array([line["cycle"] for line in held], float)
+    values = np.array([pick(line[name]) for line in held], float)
+    return Curve(
+        np.array([cycles[part].mean() for part in parts]), np.array([values[part].mean(axis=0) for part in parts])
+    )
+
+
+def first_seat(lines: Sequence[Line], *, most: int = 200) -> Curve:
+    """The first seat's mean score in self-play, in [-1, 1]."""
+    return curve(lines, "scores", most=most, pick=lambda scores: scores[0])
+
+
+def matches(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """By opponent, every match against it: cycle, share, low, high, games."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        for opponent, side in (line.get("matches") or {}).items():
+            found.setdefault(opponent, []).append({"cycle": line["cycle"], **side})
+    return found
+
+
+def openings(lines: Sequence[Line], *, bands: int = 9, most: int = 60) -> tuple[Curve, list[int | None]]:
+    """How often each move opened a game: shares [K, bands] and the moves, None for all rarer ones together.
+
+    The moves kept are the commonest of the whole run; they stand in the order of their numbers.
+    """
+    counts = curve(lines, "first_moves", most=most)
+    if not counts or not counts.values.sum():
+        return Curve(np.zeros(0), np.zeros((0, 0))), []
+    played = counts.values.sum(axis=1) > 0
+    cycles, shares = counts.cycles[played], counts.values[played]
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    used = int((shares.sum(axis=0) > 0).sum())
+    kept = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[: min(used, bands)])
+    moves: list[int | None] = [int(action) for action in kept]
+    bands_of = shares[:, kept]
+    if used > bands:
+        bands_of, moves = np.column_stack([bands_of, 1.0 - bands_of.sum(axis=1)]), [*moves, None]
+    return Curve(cycles, bands_of), moves
+
+
+def spread(lines: Sequence[Line], most: int) -> list[Line]:
+    """At most so many lines, evenly spread, the first and the last among them."""
+    if len(lines) <= most:
+        return list(lines)
+    return [lines[place] for place in np.linspace(0, len(lines) - 1, most).round().astype(int)]
