@@ -1,8 +1,9 @@
-"""`tabia bench games`: rows, JSON, the report, and that the random play beneath is what it says."""
+"""`tabia bench`: rows, JSON, the report, and that the random play beneath is what it says."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import jax
@@ -12,8 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.benchmarks import games as bench
+from tabia.benchmarks import rollouts
 from tabia.cli.main import app
+from tabia.evaluation.openings import draw
 from tabia.games import make
+from tabia.search import Search, Uct
+from tabia.search.evaluators import Rollout
 
 BRISK = bench.Effort(repeats=1, seconds=0.01)
 
@@ -81,3 +86,34 @@ def test_random_play_restarts_finished_games_and_never_stalls() -> None:
         assert np.asarray(moments.state.moves).min() >= 1
     # Twelve fields at most and restarts at different moments: by now the games stand at different plies.
     assert len(np.unique(np.asarray(moments.state.moves))) > 3
+
+
+def test_rollouts_beside_open_spiel(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = rollouts.run(batch=4, simulations=(8, 16), repeats=1)
+    assert (first.simulations, second.simulations, first.batch) == (8, 16, 4)
+    assert first.open_spiel is not None and first.ratio == pytest.approx(first.ours / first.open_spiel)
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    (alone,) = rollouts.run(batch=4, simulations=(8,), repeats=1)
+    assert alone.ours > 0 and alone.open_spiel is None and alone.ratio is None
+
+
+def test_both_sides_of_the_rollouts_do_every_simulation_on_the_same_positions() -> None:
+    game = make("connect4")
+    openings = draw(game, 3, moves=6)
+    (ask,) = rollouts._open_spiel(openings, 50)
+    assert ask() == [50, 50, 50]
+    search = Search(game, Rollout(game), 50, Uct(1.4))
+    states = rollouts._states(game, openings)
+    assert np.asarray(rollouts._ours(search, states)).sum(axis=1).tolist() == [50, 50, 50]
+    assert np.asarray(states.moves).tolist() == [6, 6, 6]
+
+
+def test_networks_are_measured_by_name(tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    result = CliRunner().invoke(app, ["bench", "networks", "mlp", "--batch", "4", "--json", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    row = json.loads(result.stdout)
+    assert row["network"] == "mlp" and row["batch"] == 4 and min(row["forward"], row["training"]) > 0
+    assert json.loads(out.read_text())["rows"] == [row]
+    unknown = CliRunner().invoke(app, ["bench", "networks", "mpl"])
+    assert unknown.exit_code == 2 and "mlp" in unknown.stderr

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -12,7 +13,10 @@ from tabia.cli import printing
 
 if TYPE_CHECKING:
     from tabia.benchmarks.games import Row
+    from tabia.benchmarks.report import Row as AnyRow
     from tabia.benchmarks.search import Row as SearchRow
+
+Line = TypeVar("Line", bound="AnyRow")
 
 app = typer.Typer(no_args_is_help=True, help="Measure how fast Tabia is on this machine.")
 
@@ -112,16 +116,8 @@ def leaves(
       [bold]tabia bench leaves --compared 0[/]
     """
     from tabia.benchmarks import leaves as measured
-    from tabia.benchmarks import report
 
-    rows = []
-    for row in measured.run(compared=compared):
-        rows.append(row)
-        if as_json:
-            typer.echo(printing.json_line(row.fields()))
-    if out is not None:
-        method = "median of 5 searches after compilation"
-        printing.save(out, report.text(rows, method, command=" ".join(["tabia", *sys.argv[1:]])))
+    rows = _gather(measured.run(compared=compared), "median of 5 searches after compilation", out, as_json=as_json)
     if not as_json:
         heading = ("leaves", "seconds", "ratio", "same move")
         table = printing.table(*heading, right=heading)
@@ -129,6 +125,77 @@ def leaves(
             same = "-" if row.agreement is None else f"{row.agreement:.1%}"
             table.add_row(str(row.leaves), f"{row.seconds:.4f}", f"{row.ratio:.2f}x", same)
         printing.console().print(table)
+
+
+@app.command("rollouts")
+def rollouts(
+    batch: Annotated[int, typer.Option(min=1, help="Positions our side searches side by side.")] = 256,
+    cores: Annotated[int, typer.Option(min=1, help="Cores our side may use; OpenSpiel's bot uses one.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """Rollouts per second of our MCTS on Connect 4, beside OpenSpiel's C++ bot with the same rule and budget.
+
+    Without OpenSpiel (the extra [bold]spiel[/]) our side is measured alone.
+
+    Examples:
+      [bold]tabia bench rollouts[/]
+      [bold]tabia bench rollouts --cores 2 --json[/]
+    """
+    from tabia.benchmarks import rollouts as measured
+
+    used = measured.confine(cores)
+    rows = _gather(measured.run(batch=batch, cores=used), measured.METHOD, out, as_json=as_json)
+    if not as_json:
+        heading = ("simulations", "batch", "cores", "Tabia, /s", "OpenSpiel, /s", "ratio")
+        table = printing.table(*heading, right=heading)
+        for row in rows:
+            theirs = "-" if row.open_spiel is None else f"{row.open_spiel:,.0f}"
+            ratio = "-" if row.ratio is None else f"{row.ratio:.1f}x"
+            table.add_row(str(row.simulations), str(row.batch), str(row.cores), f"{row.ours:,.0f}", theirs, ratio)
+        printing.console().print(table)
+
+
+@app.command("networks")
+def networks(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets to measure; all, if none is named.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Positions side by side.")] = 256,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """Positions per second of the preset networks on Connect 4: folded for playing, and in a step of training.
+
+    Examples:
+      [bold]tabia bench networks[/]
+      [bold]tabia bench networks dense tower --batch 1024 --json[/]
+    """
+    from tabia.benchmarks import networks as measured
+
+    rows = _gather(measured.run(names, batch=batch), measured.METHOD, out, as_json=as_json)
+    if not as_json:
+        heading = ("trainable", "batch", "playing, /s", "training, /s")
+        table = printing.table("network", *heading, right=heading)
+        for row in rows:
+            table.add_row(
+                row.network, f"{row.trainable:,}", str(row.batch), f"{row.forward:,.0f}", f"{row.training:,.0f}"
+            )
+        printing.console().print(table)
+
+
+def _gather(found: Iterable[Line], method: str, out: Path | None, *, as_json: bool) -> list[Line]:
+    """The rows, each told as JSON as soon as it is known if wanted, and the report written."""
+    from tabia.benchmarks import report
+
+    rows = []
+    for row in found:
+        rows.append(row)
+        if as_json:
+            typer.echo(printing.json_line(row.fields()))
+    if out is not None:
+        printing.save(out, report.text(rows, method, command=" ".join(["tabia", *sys.argv[1:]])))
+    return rows
 
 
 def _print_search(rows: list[SearchRow]) -> None:
