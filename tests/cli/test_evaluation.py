@@ -166,6 +166,12 @@ def test_a_run_cannot_say_which_code_to_run(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "does not name a game of Tabia" in result.output
 
 
+def test_accuracy_on_connect4_is_judged_by_the_solver() -> None:
+    told = json.loads(run("accuracy", "connect4", "perfect", "--positions", 70, "--json").stdout)
+    assert told["all"]["positions"] == 70 and told["all"]["losable"] > 20
+    assert told["all"]["keeps"] == told["all"]["fastest"] == told["values"]["sign"] == 1.0
+
+
 def test_accuracy_of_perfect_play(tmp_path: Path) -> None:
     told = json.loads(run("accuracy", "tictactoe", "perfect", "--positions", 50, "--json").stdout)
     assert told["all"]["keeps"] == told["all"]["fastest"] == told["values"]["sign"] == 1.0
