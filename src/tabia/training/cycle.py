@@ -84,7 +84,7 @@ _ready = jax.jit(replay.ready_positions, static_argnums=1)
 @jax.jit
 def _summed(plies: Plies) -> Seen:
     ended, level = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
-    first = (plies.ply == 0)[..., None] & (plies.action[..., None] == jnp.arange(plies.policy.shape[-1]))
+    first = (plies.ply == 0)[..., None] & (plies.action[..., None] == jnp.arange(plies.policy.shape[-1])[None, None, :])
     return Seen(
         ended.sum(), jnp.where(ended, plies.ply + 1, 0).sum(), jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
         (ended & level).sum(), plies.resigned.sum(), plies.agrees.mean(), plies.prior.mean(), first.sum((0, 1)),
