@@ -116,7 +116,7 @@ def panel(sight: Sight) -> Panel:
     if sight.cycled:
         parts += [_numbers(sight), ""]
     else:
-        parts += [Text("The programs of self-play and learning are compiled first; that can take a minute."), ""]
+        parts += [Text("The programs of this run are compiled first, which can take a minute."), ""]
     parts.append(_table(sight))
     title = f"[bold]{escape(config.game)}[/], recipe {escape(config.recipe)}, seed {config.seed}"
     hint = None if sight.ended else "[dim]Ctrl-C stops and saves[/]"

@@ -28,7 +28,7 @@ class Rated(NamedTuple):
     elo: tuple[float, ...]
     error: tuple[float, ...]  # half the width of the 95% interval
     games: int
-    simulations: int  # a move
+    simulations: int  # a move; 0: the network alone
     draw: Callable[[Path], None]  # a figure
 
 

@@ -41,7 +41,7 @@ def write_report(run: RunDirectory, *, rate: bool = True) -> Path:
     """Write report.md and figures/; `rate` lets the checkpoints play each other for ratings, which takes a while."""
     config = run.config()
     plan, lines = Plan(config), metrics.read(run)
-    ratings: Rated | str = _rated(run, plan.game) if rate else "Ratings were not asked for."
+    ratings: Rated | str = _rated(run, plan) if rate else "Ratings were not asked for."
     drawn: dict[str, Path] = {}
     if figures.available():
         drawn = figures.draw(run.path / FIGURES, plan.game, config, lines)
@@ -162,10 +162,8 @@ def _ratings(found: Found) -> list[str]:
     if isinstance(found.rated, str):
         return [found.rated]
     held = found.rated
-    words = (
-        f"Ratings of checkpoints from {held.games} different games among them, {held.simulations} simulations a move; "
-        "the first checkpoint is rated 0."
-    )
+    how = f"with {held.simulations} simulations a move" if held.simulations else "by the network alone"
+    words = f"From {held.games} different games among checkpoints, {how}; the first of them is rated 0."
     rows = [
         (f"{cycle:,}", f"{elo:+.0f}", "fixed" if not error else f"± {error:.0f}")
         for cycle, elo, error in zip(held.cycles, held.elo, held.error, strict=True)
@@ -238,9 +236,10 @@ def _at(games: Sequence[Line], cycle: int) -> Line | None:
     return next((game for game in games if game["cycle"] == cycle), None)
 
 
-def _rated(run: RunDirectory, game: Game) -> Rated | str:
+def _rated(run: RunDirectory, plan: Plan) -> Rated | str:
+    """Ratings of the checkpoints as evaluations let them play, or why there are none."""
     try:
-        return rated(run, game)
+        return rated(run, plan.game, simulations=plan.config.evaluation.simulations)
     except TabiaError as error:
         return f"No ratings: {error}"
 

@@ -1,0 +1,96 @@
+"""One tiny run of tic-tac-toe, watched by everybody, shared by the tests that only look at it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tabia.cli import training_panel
+from tabia.cli.training_display import JsonLines, Live, Plain
+from tabia.networks.presets import mlp
+from tabia.training.config import (
+    CheckpointSettings,
+    Config,
+    EvaluationSettings,
+    LearnerSettings,
+    ReplaySettings,
+    SearchSettings,
+    SelfPlaySettings,
+)
+from tabia.training.directory import RunDirectory
+from tabia.training.evaluate import Evaluate
+from tabia.training.loop import Onlooker, Training, train
+from tabia.training.machine import Machine
+from tabia.training.metrics import Metrics
+from tabia.training.stored_games import StoredGames
+
+TINY = Config(
+    game="tictactoe",
+    cycles=4,
+    network=mlp(16, batch_norm=False),
+    search=SearchSettings(simulations=4, considered=4),
+    selfplay=SelfPlaySettings(games=16, plies=8, opening_moves=4),
+    replay=ReplaySettings(positions=512, start=150),
+    learner=LearnerSettings(steps=2, batch=16),
+    evaluation=EvaluationSettings(every=2, games=4, simulations=0, positions=20),
+    checkpoints=CheckpointSettings(every=2, games=5),
+)
+
+
+@dataclass
+class Watched:
+    """A run, and what the displays made of it."""
+
+    run: RunDirectory
+    training: Training
+    why: str
+    plain: str
+    json: list[str]
+    terminal: str
+    doing: list[str]
+    panels: dict[int, str]  # by cycle
+
+
+class _Panels(Onlooker):
+    """Keeps the panel of 80 columns as it is after each cycle."""
+
+    def __init__(self, live: Live) -> None:
+        self.live, self.found = live, {}
+
+    def begun(self, training):
+        self.take(0)
+
+    def cycled(self, training, report):
+        self.take(training.ledger.cycle)
+        return {}
+
+    def take(self, cycle):
+        page = Console(file=io.StringIO(), width=80)
+        page.print(training_panel.panel(self.live.sight))
+        self.found[cycle] = page.file.getvalue()
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    run = RunDirectory(tmp_path_factory.mktemp("runs") / "tiny")
+    training = Training.begin(run, TINY)
+    doing: list[str] = []
+    told, training.now = training.now, lambda word: (doing.append(word), told(word))
+    terminal, plain, lines = io.StringIO(), io.StringIO(), []
+    with Live(Console(file=terminal, width=80, force_terminal=True)) as live:
+        panels = _Panels(live)
+        others = [Machine(), Evaluate(), Metrics(), StoredGames()]
+        why = train(training, [*others, live, panels, Plain(every=0.0, file=plain), JsonLines(lines.append)])
+    return Watched(run, training, why, plain.getvalue(), lines, terminal.getvalue(), doing, panels.found)
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path) -> RunDirectory:
+    """A run of which nothing but its configuration exists."""
+    run = RunDirectory(tmp_path / "unfinished")
+    run.create(TINY)
+    return run

@@ -1,0 +1,135 @@
+"""What a run shows of itself, on terminals, in pipes and as JSON."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tabia.cli import training_display
+from tabia.cli.training_display import JsonLines, Live, Plain
+from tabia.cli.training_panel import Sight
+from tabia.training import metrics
+from tabia.training.loop import Training
+from tabia.training.pace import Pace
+from tabia.training.state import Ledger
+
+
+def test_the_loop_says_what_it_does_in_one_word(watched) -> None:
+    one = ["playing", "learning"]
+    assert watched.doing == ["playing", *one, "evaluating", "saving", *one, *one, "evaluating", "saving"]
+    assert watched.training.doing == "done" and watched.why == "finished"
+
+
+def test_json_lines_are_the_metrics_with_events_between(watched) -> None:
+    told = [json.loads(line) for line in watched.json]
+    assert [line["event"] for line in told if "event" in line] == ["begun", "saved", "saved", "ended"]
+    assert [line for line in told if "event" not in line] == metrics.read(watched.run)
+    assert "compiling" in told[0]["doing"] and told[0]["game"] == "tictactoe"
+    assert Path(told[-2]["checkpoint"]).is_dir() and told[-1]["why"] == "finished"
+
+
+def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -> None:
+    lines = watched.plain.splitlines()
+    assert "tictactoe" in lines[0] and str(watched.run.path) in lines[0]
+    assert "compiling" in lines[1] and "minute" in lines[1]
+    for cycle in range(1, 5):
+        assert any(line.startswith(f"cycle {cycle} |") and "positions/s" in line for line in lines)
+    last = metrics.read(watched.run)[-1]
+    against = next(line for line in lines if line.startswith("cycle 4 |") and "against random" in line)
+    assert f"against random {last['matches']['random']['share']:.1%}" in against
+    assert f"{last['keeps_searched']:.1%} searched" in against
+    assert [line for line in lines if line.endswith("saved")] == ["cycle 2 | saved", "cycle 4 | saved"]
+    assert lines[-1].startswith("finished after 4 cycles")
+
+
+def test_quiet_lines_come_only_so_often(watched) -> None:
+    page = io.StringIO()
+    plain = Plain(every=1e9, file=page)
+    plain.begun(watched.training)
+    report = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    for _ in range(3):
+        plain.cycled(watched.training, report)
+    assert page.getvalue().count("cycle 4 |") == 1
+
+
+def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
+    for panel in watched.panels.values():
+        assert all(len(line) == 80 for line in panel.splitlines())
+    before, first, last = watched.panels[0], watched.panels[1], watched.panels[4]
+    assert "compiling" in before and "can take a minute" in before and "none yet" in before
+    assert "policy loss          -" in first
+    line = metrics.read(watched.run)[-1]
+    for words in ("games/s", "positions/s", "against random", "perfect play", "evaluated", "of target", "agreement"):
+        assert words in last
+    for number in (f"{line['loss_policy']:.3f}", f"{line['length']:.1f}", f"{line['scores'][0]:+.2f}", "cycle 2"):
+        assert number in last
+    assert "100%" in last and "after cycle 4" in last
+
+
+def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(watched) -> None:
+    assert watched.terminal.rindex("\x1b[?25h") > watched.terminal.rindex("\x1b[?25l")
+    assert "done" in watched.terminal
+    page = io.StringIO()
+    with (
+        pytest.raises(RuntimeError, match="out of memory"),
+        Live(Console(file=page, width=80, force_terminal=True)) as live,
+    ):
+        live.begun(watched.training)
+        raise RuntimeError("out of memory")
+    assert page.getvalue().rindex("\x1b[?25h") > page.getvalue().rindex("\x1b[?25l")
+
+
+@pytest.mark.parametrize(
+    ("doing", "line", "stopping", "word"),
+    [
+        ("preparing", None, (), "compiling"),
+        ("playing", None, (), "compiling"),
+        ("playing", {"cycle": 1}, (), "playing"),
+        ("learning", {"cycle": 1}, (), "compiling"),
+        ("learning", {"cycle": 1, "loss_policy": 1.0}, (), "learning"),
+        ("saving", {"cycle": 1}, (), "saving"),
+        ("learning", {"cycle": 1, "loss_policy": 1.0}, (2,), "stopping"),
+    ],
+)
+def test_the_state_in_one_word(watched, doing, line, stopping, word) -> None:
+    training: Training = copy.copy(watched.training)
+    training.doing, training.stopping = doing, stopping
+    sight = Sight(training)
+    if line is not None:
+        sight.note(line)
+    assert sight.state == word
+
+
+def test_rates_are_recent_and_leave_compilation_out(watched) -> None:
+    pace = Pace()
+    pace.note(Ledger(cycle=0, seconds=0.0))
+    pace.note(Ledger(cycle=1, seconds=60.0, games=10, positions=100), afresh=True)
+    assert pace.rate("games") is None
+    for cycle in range(2, 102):
+        pace.note(Ledger(cycle=cycle, seconds=60.0 + cycle - 1, games=10 * cycle, positions=100 * cycle))
+    assert pace.rate("games") == pytest.approx(10) and pace.rate("positions") == pytest.approx(100)
+    assert len(pace.marks) <= 32
+    config = watched.training.config.changed({"cycles": 201})
+    assert pace.left(config) == pytest.approx(100.0, abs=1.0)
+    assert pace.left(config.changed({"minutes": 5.0})) == pytest.approx(300 - 160, abs=1.0)
+
+
+def test_the_display_that_suits_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(training_display.display(True), JsonLines)
+    for terminal, kind in ((True, Live), (False, Plain)):
+        monkeypatch.setattr(
+            sys, "stderr", type("Fake", (io.StringIO,), {"isatty": lambda self, is_it=terminal: is_it})()
+        )
+        assert isinstance(training_display.display(), kind)
+
+
+def test_help_does_not_load_the_displays() -> None:
+    code = "import sys, tabia.cli.main; sys.exit('jax' in sys.modules or 'tabia.cli.training_display' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

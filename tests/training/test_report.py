@@ -1,0 +1,106 @@
+"""The report of a run: everything in it comes from the run directory."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabia.evaluation.records import Record
+from tabia.games import make
+from tabia.training import figures, machine, metrics, rated, report, samples, series
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training
+
+
+@pytest.fixture(scope="module")
+def written(watched) -> Path:
+    return report.write_report(watched.run)
+
+
+def test_the_report_has_every_figure_it_names(watched, written) -> None:
+    text = written.read_text(encoding="utf-8")
+    named = re.findall(r"!\[\w+\]\((.+?)\)", text)
+    drawn = {f"figures/{path.name}" for path in (watched.run.path / "figures").iterdir()}
+    assert set(named) == drawn and len(named) == len(drawn)
+    assert drawn == {f"figures/{name}.svg" for name in (
+        "losses", "entropy", "games", "matches", "perfect", "openings", "agreement", "ratings")}  # fmt: skip
+
+
+def test_the_report_tells_what_was_run_and_measured(watched, written) -> None:
+    text, last = written.read_text(encoding="utf-8"), metrics.read(watched.run)[-1]
+    assert "| game | tictactoe, version 1" in text and "4 cycles" in text
+    assert f"{last['total_games']:,} games, {last['positions']:,} positions" in text
+    assert f"jax {machine.describe()['versions']['jax']}" in text
+    side = last["matches"]["random"]
+    assert f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})" in text
+    assert f"| {last['keeps_network']:.1%} | {last['keeps_searched']:.1%} |" in text
+    assert f"{last['loss_policy']:.4f}" in text
+    assert "## Games" in text and "  a b c" in text and "1. " in text
+
+
+def test_the_same_run_gives_the_same_report_without_playing_again(watched, written, monkeypatch) -> None:
+    before = {path: path.read_bytes() for path in [written, *(watched.run.path / "figures").iterdir()]}
+    played = rated.play_tournament
+
+    def replayed(tournament, *, done, watch):
+        wanted = sum(match.rounds * len(match.seatings) for match in tournament.matches)
+        assert len(done) == wanted and all(record.finished for record in done)
+        return played(tournament, done=done, watch=watch)
+
+    monkeypatch.setattr(rated, "play_tournament", replayed)
+    report.write_report(watched.run)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_without_matplotlib_there_are_tables_alone(watched, written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert not figures.available()
+    text = report.write_report(watched.run, rate=False).read_text(encoding="utf-8")
+    assert "pip install 'tabia[plots]'" in text and "![" not in text
+    assert "| cycle | policy loss |" in text and "Ratings were not asked for" in text
+
+
+def test_a_run_that_has_not_begun_is_reported_as_such(unfinished: RunDirectory) -> None:
+    text = report.write_report(unfinished).read_text(encoding="utf-8")
+    assert "No cycle was finished yet" in text and "![" not in text
+
+
+def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
+    dice = np.random.default_rng(0)
+    lines = [
+        {"cycle": cycle, "length": float(dice.random()), "first_moves": dice.integers(0, 9, 12).tolist()}
+        for cycle in range(1, 401)
+    ]
+    thin = series.curve(lines, "length", most=100)
+    assert len(thin.cycles) == 100
+    assert thin.values.mean() == pytest.approx(np.mean([line["length"] for line in lines]))
+    shares, moves = series.openings(lines, bands=5, most=10)
+    assert shares.values.shape == (10, 6) and shares.values.sum(axis=1) == pytest.approx(np.ones(10))
+    assert moves[-1] is None and moves[:-1] == sorted(moves[:-1])
+    totals = np.array([line["first_moves"] for line in lines]).sum(axis=0)
+    assert len(set(moves[:-1]) & set(np.argsort(-totals)[:6])) >= 4
+    assert series.openings([{"cycle": 1, "first_moves": [0, 0]}])[1] == []
+    assert [line["cycle"] for line in series.spread(lines, 3)] == [1, 201, 400]
+
+
+def test_moves_are_numbered_by_rounds_for_any_number_of_seats() -> None:
+    game = make("connect:rows=3,columns=3,line=3,players=3")
+    record = Record(game.id, game.version, ("x",) * 3, ("1", "2", "3", "1", "2"), (0.0, 0.0, 0.0), end="unfinished")
+    assert samples.notation(game, record) == "1. 1 2 3 2. 1 2"
+
+
+def test_machines_are_noted_from_the_cycle_they_took_over(watched) -> None:
+    (first,) = machine.read(watched.run)
+    assert first["from_cycle"] == 0 and first["device"] and first["versions"]["jax"]
+    path = watched.run.path / machine.MACHINE
+    before = path.read_bytes()
+    machine.Machine().begun(Training.resume(watched.run))
+    assert [entry["from_cycle"] for entry in machine.read(watched.run)] == [0, 4]
+    path.write_text(json.dumps({"odd": 1}), encoding="utf-8")
+    assert machine.read(watched.run) == []
+    path.write_bytes(before)

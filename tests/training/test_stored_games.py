@@ -1,0 +1,106 @@
+"""Stored self-play games against a slow twin that keeps whole games while it fills a ring by hand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tabia.evaluation import records
+from tabia.games import make
+from tabia.games.table import Table
+from tabia.training import stored_games
+from tabia.training.replay import Ring
+from tabia.training.selfplay import Plies
+from tabia.training.stored_games import games, stored
+
+
+class Game(NamedTuple):
+    """A game as the twin remembers it."""
+
+    begun: int
+    ended: int
+    moves: tuple[str, ...]
+    scores: tuple[float, ...]
+    opening: int
+
+
+def _played(game, rows: int, lanes: int, capacity: int, seed: int):
+    """Random play in lanes, written into a ring row by row; a third of the games have an opening of one move."""
+    dice = np.random.default_rng(seed)
+    shape = (capacity, lanes)
+    held = {name: np.zeros(shape, int) for name in ("action", "ply", "opening")}
+    held |= {name: np.zeros(shape, bool) for name in ("ended", "resigned")}
+    scores, whole = np.zeros((*shape, game.num_players), np.float32), []
+    for lane in range(lanes):
+        table = None
+        for row in range(rows):
+            if table is None:
+                table, begun, names, opening = Table(game), row, [], int(dice.random() < 1 / 3)
+                if opening:
+                    table.play(int(dice.choice(np.flatnonzero(table.legal))))
+            action = int(dice.choice(np.flatnonzero(table.legal)))
+            names.append(records.written(game, action, table.state))
+            ply = opening + len(names) - 1
+            table.play(action)
+            place = (row % capacity, lane)
+            for name, value in (("action", action), ("ply", ply), ("opening", opening), ("ended", table.over)):
+                held[name][place] = value
+            scores[place] = game.scale(table.scores)
+            if table.over:
+                whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, table.scores)), opening)))
+                table = None
+    plies = Plies(states=None, policy=None, values=None, prior=None, agrees=None, explored=None, learned=None,
+                  scores=scores, **held)  # fmt: skip
+    ring = Ring(plies, scores, np.zeros(shape, bool), np.int32(rows))
+    return ring, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
+
+
+@pytest.mark.parametrize("id", ["tictactoe", "connect:rows=3,columns=3,line=3,players=3"])
+@pytest.mark.parametrize("rows", [9, 40])  # before the ring is full, and after it was written over
+def test_games_are_those_that_began_at_the_start_and_are_whole(id: str, rows: int) -> None:
+    game = make(id)
+    ring, twin = _played(game, rows, lanes=3, capacity=24, seed=rows)
+    kept = [found for found in twin if not found.opening and found.begun >= rows - 24]
+    found = games(game, ring, 1000, player="self-play@7")
+    assert [(record.moves, record.scores) for record in found] == [(game.moves, game.scores) for game in kept]
+    assert kept
+    assert games(game, ring, 2, player="self-play@7") == found[-2:]
+    assert {record.players for record in found} == {("self-play@7",) * game.num_players}
+    recent = [(game.moves, game.scores) for game in kept if game.begun >= rows - 9]
+    assert [(record.moves, record.scores) for record in games(game, ring, 1000, player="x", rows=9)] == recent
+
+
+def test_a_game_given_up_ends_before_the_move_that_was_not_played() -> None:
+    game = make("tictactoe")
+    ring, _ = _played(game, 3, lanes=1, capacity=8, seed=0)
+    plies = ring.plies
+    plies.opening[:], plies.ply[:3, 0] = 0, [0, 1, 2]
+    plies.action[:3, 0] = [4, 0, 8]
+    plies.ended[2, 0] = plies.resigned[2, 0] = True
+    plies.scores[2, 0] = [-1.0, 1.0]
+    (record,) = games(game, ring, 5, player="self-play@1")
+    assert record.moves == ("b2", "a3") and record.scores == (-1.0, 1.0) and record.end == "resigned"
+
+
+def test_scores_are_on_the_games_own_scale() -> None:
+    game = make("chinese-checkers")
+    assert game.score_range != (-1.0, 1.0)
+    own = np.array([3.0, 1.0, 0.0], np.float32)
+    assert stored_games._unscaled(game, np.asarray(game.scale(own))) == pytest.approx(own)
+
+
+def test_each_checkpoint_has_games_that_read_back_and_replay(watched) -> None:
+    found, game = stored(watched.run), make("tictactoe")
+    assert sorted(path.name for path in watched.run.checkpoints.iterdir()) == [str(cycle) for cycle in found]
+    for cycle, held in found.items():
+        assert 0 < len(held) <= watched.training.config.checkpoints.games
+        for record in held:
+            table = Table(game)
+            for action in records.actions(game, record):
+                table.play(action)
+            assert table.over and tuple(table.scores) == record.scores
+            assert record.players == (f"self-play@{cycle}",) * 2 and record.opening == 0
+        path = watched.run.games / f"{cycle}.txt"
+        assert records.text(records.read(path)) == path.read_text(encoding="utf-8")
