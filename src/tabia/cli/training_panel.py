@@ -130,7 +130,9 @@ def _bar(sight: Sight) -> Table:
     row.add_column(ratio=1)
     row.add_column(justify="right", no_wrap=True)
     times = "  ".join(part for part in (f"{progress:.0%}", span(sight.pace.elapsed), sight.left) if part)
-    row.add_row(Text(state, style=f"bold {_COLOURS.get(state, 'green')}"), ProgressBar(1.0, progress), Text(times))
+    # Rich's own styles are grey on terminals with few colours.
+    bar = ProgressBar(1.0, progress, complete_style="green", finished_style="green")
+    row.add_row(Text(state, style=f"bold {_COLOURS.get(state, 'green')}"), bar, Text(times))
     return row
 
 
