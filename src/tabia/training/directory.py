@@ -84,6 +84,15 @@ class RunDirectory:
             yield
 
 
+def make_folder(path: Path) -> Path:
+    """A folder of a run, made if it is not there."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be made: {error.strerror or error}.") from None
+    return path
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a reader, or a crash, finds the old one or the new one."""
     aside = path.with_name(f".{path.name}.aside")

@@ -16,6 +16,7 @@ import jax
 from tabia.games.game import Game
 from tabia.training import series
 from tabia.training.config import Config
+from tabia.training.directory import make_folder
 from tabia.training.errors import TrainingError
 from tabia.training.series import Curve, Line
 
@@ -66,12 +67,11 @@ def save(folder: Path, drawing: Drawing) -> Path:
     """Draw one figure into a file; the same numbers make the same file."""
     from matplotlib.figure import Figure
 
-    path = folder / f"{drawing.name}.svg"
+    path = make_folder(folder) / f"{drawing.name}.svg"
     with style():
         figure = Figure(figsize=(7, drawing.height), layout="constrained")
         drawing.draw(figure)
         try:
-            folder.mkdir(exist_ok=True)
             figure.savefig(path, metadata={"Date": None})
         except OSError as error:
             raise TrainingError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -16,7 +16,7 @@ from tabia.evaluation.plot import plot, steps
 from tabia.evaluation.records import RecordError
 from tabia.evaluation.tournament import Tournament, play_tournament
 from tabia.games.game import Game
-from tabia.training.directory import RunDirectory
+from tabia.training.directory import RunDirectory, make_folder
 
 FILE = "ratings.txt"
 
@@ -56,8 +56,7 @@ def rated(
 
 
 def _played(run: RunDirectory, tournament: Tournament) -> list[records.Record]:
-    run.games.mkdir(exist_ok=True)
-    path, kind = run.games / FILE, "tournament"
+    path, kind = make_folder(run.games) / FILE, "tournament"
     if not _same(path, kind, tournament.settings):
         path.unlink(missing_ok=True)
     keeper = Keeper(path, kind, tournament.settings)

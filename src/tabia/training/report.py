@@ -14,7 +14,7 @@ from tabia.games.game import Game
 from tabia.networks.summary import counts
 from tabia.training import figures, machine, metrics, samples, series
 from tabia.training.config import Config
-from tabia.training.directory import RunDirectory, write_whole
+from tabia.training.directory import RunDirectory, make_folder, write_whole
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.rated import Rated, rated
@@ -46,8 +46,7 @@ def write_report(run: RunDirectory, *, rate: bool = True) -> Path:
     if figures.available():
         drawn = figures.draw(run.path / FIGURES, plan.game, config, lines)
         if isinstance(ratings, Rated):
-            drawn["ratings"] = run.path / FIGURES / "ratings.svg"
-            drawn["ratings"].parent.mkdir(exist_ok=True)
+            drawn["ratings"] = make_folder(run.path / FIGURES) / "ratings.svg"
             with figures.style():
                 ratings.draw(drawn["ratings"])
     text = compose(Found(run, config, plan.game, lines, drawn, ratings), network=_network(plan))

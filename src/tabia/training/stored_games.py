@@ -23,8 +23,7 @@ from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
 from tabia.games.game import Game
 from tabia.games.table import Table
-from tabia.training.directory import RunDirectory
-from tabia.training.errors import TrainingError
+from tabia.training.directory import RunDirectory, make_folder
 from tabia.training.loop import Onlooker, Training
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
@@ -64,13 +63,8 @@ def games(game: Game, ring: Ring, count: int, *, player: str, rows: int | None =
 
 def store(run: RunDirectory, cycle: int, found: list[Record]) -> None:
     """Write a checkpoint's games, if there are any."""
-    if not found:
-        return
-    try:
-        run.games.mkdir(exist_ok=True)
-    except OSError as error:
-        raise TrainingError(f"{run.games} cannot be made: {error.strerror or error}.") from None
-    records.save(run.games / f"{cycle}.txt", Book({"cycle": str(cycle)}, found))
+    if found:
+        records.save(make_folder(run.games) / f"{cycle}.txt", Book({"cycle": str(cycle)}, found))
 
 
 def stored(run: RunDirectory) -> dict[int, list[Record]]:
