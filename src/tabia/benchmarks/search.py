@@ -108,8 +108,10 @@ def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone:
     )
 
 
-def seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
-    """The median time of each call, the calls taking turns; compilation is left out."""
+def seconds(
+    calls: Sequence[Callable[[], Any]], repeats: int, of: Callable[[list[float]], float] = statistics.median
+) -> list[float]:
+    """The median time of each call (or what `of` says), the calls taking turns; compilation is left out."""
     for call in calls:
         jax.block_until_ready(call())
     seen: list[list[float]] = [[] for _ in calls]
@@ -118,7 +120,7 @@ def seconds(calls: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
             begin = time.perf_counter()
             jax.block_until_ready(call())
             times.append(time.perf_counter() - begin)
-    return [statistics.median(times) for times in seen]
+    return [of(times) for times in seen]
 
 
 def positions(game: Game, batch: int, *, plies: int = 6, seed: int = 0) -> State:
