@@ -1,6 +1,6 @@
 """How much of the machine training uses: self-play beside its bare search, the learner beside bare convolutions.
 
-On CPUs there is also self-play beside pgx and mctx as they come (their defaults, JAX's defaults), with the same network.
+On CPUs there is also self-play beside pgx and mctx as they come, JAX's own settings included, with the same network.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -89,7 +89,10 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
         return jax.lax.scan(once, jnp.float32(0), jnp.arange(settings.plies))[0]
 
     key = jax.random.key(1)
-    calls = [lambda: plan.selfplay.play(playing(state), state.lanes, key), partial(alone, weights, roots)]
+    calls: list[Callable[[], Any]] = [
+        lambda: plan.selfplay.play(playing(state), state.lanes, key),
+        partial(alone, weights, roots),
+    ]
     work = settings.games * settings.plies * plan.config.search.simulations
     ours, bare = (work / taken for taken in seconds(calls, repeats))
     return Row("self-play", ours, "the search alone", bare, ours / bare, "simulations/s", _device())

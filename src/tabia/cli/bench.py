@@ -104,20 +104,25 @@ def search(
 
 @app.command("leaves")
 def leaves(
+    agent: Annotated[
+        str | None, typer.Option(help="A run, a file of weights or a shipped agent; without, only speed is measured.")
+    ] = None,
     compared: Annotated[int, typer.Option(min=0, help="Positions on which the moves are compared; 0 for none.")] = 500,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
 ) -> None:
     """One game alone: several leaves a step against one, in speed and in the moves chosen.
 
-    800 simulations of one Connect 4 position with a 64 x 5 network.
+    800 simulations of one Connect 4 position with a 64 x 5 network, or an agent's own.
 
     Example:
-      [bold]tabia bench leaves --compared 0[/]
+      [bold]tabia bench leaves --agent runs/connect4[/]
     """
     from tabia.benchmarks import leaves as measured
 
-    rows = _gather(measured.run(compared=compared), "median of 5 searches after compilation", out, as_json=as_json)
+    rows = _gather(
+        measured.run(agent, compared=compared), "median of 5 searches after compilation", out, as_json=as_json
+    )
     if not as_json:
         heading = ("leaves", "seconds", "ratio", "same move")
         table = printing.table(*heading, right=heading)
@@ -208,3 +213,27 @@ def _print_search(rows: list[SearchRow]) -> None:
         share = "-" if row.share is None else f"{row.share:.2f}"
         table.add_row(row.rule, row.network, str(row.batch), str(row.simulations), ours, theirs, ratio, alone, share)
     printing.console().print(table)
+
+
+@app.command("training")
+def training(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """How much of the machine training uses.
+
+    Self-play beside its bare search, the learner beside bare convolutions, and on CPUs self-play beside pgx and mctx as
+    they come, all with the same network: 64 x 5 on CPUs, 128 x 5 elsewhere. A few minutes.
+
+    Example:
+      [bold]tabia bench training --json[/]
+    """
+    from tabia.benchmarks import training as measured
+
+    rows = _gather(measured.run(), measured.METHOD, out, as_json=as_json)
+    if not as_json:
+        heading = ("ours", "other", "ratio")
+        table = printing.table("what", "beside", "unit", *heading, right=heading)
+        for row in rows:
+            table.add_row(row.what, row.beside, row.unit, f"{row.ours:,.1f}", f"{row.other:,.1f}", f"{row.ratio:.2f}")
+        printing.console().print(table)

@@ -148,10 +148,12 @@ def _train(training: Training, as_json: bool) -> None:
     from tabia.cli.training_display import display
     from tabia.training.evaluate import Evaluate
     from tabia.training.loop import train as run
+    from tabia.training.machine import Machine
     from tabia.training.metrics import Metrics
     from tabia.training.stored_games import StoredGames
 
-    why = run(training, [Evaluate(), Metrics(), StoredGames(), display(as_json)], started=_STARTED)
+    with display(as_json) as shown:
+        why = run(training, [Machine(), Evaluate(), Metrics(), StoredGames(), shown], started=_STARTED)
     path = training.run.path
     if why == "stopped":
         typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)

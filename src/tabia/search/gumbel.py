@@ -39,7 +39,9 @@ class Gumbel:
 
     def root_scores(self, node: View, gumbel: Array, considered_visits: Array) -> Array:
         """Among the moves with `considered_visits` [B] visits, the one most worth another look."""
-        scores = gumbel + node.logits + self.completed(node)
+        # Moves with equal visits are all tried or all untried: what an untried move is worth changes no comparison.
+        values = self.completed(node) if self.rescale else self.sigma(node, node.means)
+        scores = gumbel + node.logits + values
         return jnp.where(node.visits == considered_visits[:, None], scores, -jnp.inf)
 
     def improved_policy(self, node: View) -> Array:
@@ -54,6 +56,10 @@ class Gumbel:
             low = jnp.where(node.exists, values, jnp.inf).min(axis=-1, keepdims=True)
             high = jnp.where(node.exists, values, -jnp.inf).max(axis=-1, keepdims=True)
             values = (values - low) / jnp.maximum(high - low, 1e-8)
+        return self.sigma(node, values)
+
+    def sigma(self, node: View, values: Array) -> Array:
+        """How much values weigh against logits: the more, the more visits they rest on."""
         return (self.visit_offset + node.visits.max(axis=-1, keepdims=True)) * self.scale * values
 
 

@@ -31,31 +31,32 @@ class Path(NamedTuple):
 
 def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
     """From the root's move `first` [B], follow the rule to a move that leads to no node yet, or `max_depth` moves."""
-    batch = tree.records.shape[1]
-    blank = jnp.zeros((max_depth, batch), jnp.int32)
-    root = jnp.zeros(batch, jnp.int32)
-    start = _note(
-        Path(blank, blank, blank, root, root, root, root.astype(jnp.float32)), root, _follow(tree, root, first)
-    )
 
-    def deeper(carry: tuple[Path, Array]) -> tuple[Path, Array]:
-        path, walking = carry
-        node = jnp.where(walking, path.link, 0.0).astype(jnp.int32)
-        longer = _note(path, node, _follow(tree, node, chosen(tree, node, rule)))
-        path = jax.tree.map(lambda new, old: new if new.ndim > 1 else jnp.where(walking, new, old), longer, path)
-        return path, walking & _goes_on(tree, path)
+    def deeper(carry: tuple[Array, Path]) -> tuple[Array, Path]:
+        level, path = carry
+        walking = _goes_on(tree, path)
+        node = jnp.where(walking, path.link.astype(jnp.int32), path.leaf)
+        row = _row(tree, node)
+        # Who has arrived stays at the same move of the same node and so finds the same link again.
+        step = _follow(tree, node, row, jnp.where(walking, chosen(tree, node, row, rule), path.action))
+        return level + 1, _note(path, level, node, step, walking)
 
-    def walking(carry: tuple[Path, Array]) -> Array:
-        return jnp.any(carry[1]) & (jnp.max(carry[0].depth) < max_depth)
+    def walking(carry: tuple[Array, Path]) -> Array:
+        level, path = carry
+        return (level < max_depth) & jnp.any(_goes_on(tree, path))
 
-    return jax.lax.while_loop(walking, deeper, (start, _goes_on(tree, start)))[0]
+    return jax.lax.while_loop(walking, deeper, (jnp.int32(1), _start(tree, first, max_depth)))[1]
 
 
-def chosen(tree: Tree, node: Array, scores: Scores) -> Array:
-    """The move with the best score at `node` [B] of every tree."""
-    lanes = jnp.arange(node.shape[0])
-    seen = view(tree.records[node, lanes], None if tree.squares is None else tree.squares[node, lanes])
+def chosen(tree: Tree, node: Array, row: Array, scores: Scores) -> Array:
+    """The move with the best score at `node` [B] of every tree, given its record."""
+    seen = view(row, None if tree.squares is None else tree.squares[node, jnp.arange(node.shape[0])])
     return choose(scores(seen), seen.legal)
+
+
+def _row(tree: Tree, node: Array) -> Array:
+    """The node's record [B, A + 1, 4]."""
+    return tree.records.at[node, jnp.arange(node.shape[0])].get(mode="promise_in_bounds")
 
 
 class _Step(NamedTuple):
@@ -65,29 +66,38 @@ class _Step(NamedTuple):
     outcome: Array | None
 
 
-def _follow(tree: Tree, node: Array, action: Array) -> _Step:
+def _follow(tree: Tree, node: Array, row: Array, action: Array) -> _Step:
     """Where the action leads."""
-    lanes = jnp.arange(node.shape[0])
-    seat = tree.records[node, lanes, -1, SEAT].astype(jnp.int32)
+    lanes, seat = jnp.arange(node.shape[0]), row[:, -1, SEAT].astype(jnp.int32)
     if tree.links is None:
-        return _Step(action, seat, tree.records[node, lanes, action, LINK], None)
+        return _Step(action, seat, tree.records.at[node, lanes, action, LINK].get(mode="promise_in_bounds"), None)
     visits = tree.records[node, lanes, action, VISITS].astype(jnp.int32)
     outcome = visits % tree.links.shape[-1]  # sampled outcomes take turns
     return _Step(action, seat, tree.links[node, lanes, action, outcome], outcome)
 
 
-def _note(path: Path, node: Array, step: _Step) -> Path:
-    level = jnp.max(path.depth)  # all who still walk are equally deep
+def _start(tree: Tree, first: Array, max_depth: int) -> Path:
+    """The path of the root's move alone."""
+    root, blank = jnp.zeros_like(first), jnp.zeros((max_depth, *first.shape), jnp.int32)
+    action, seat, link, outcome = _follow(tree, root, tree.records[0], first)
+    return Path(blank, _put(blank, action, 0), _put(blank, seat, 0), root + 1, root, action, link, outcome)
+
+
+def _note(path: Path, level: Array, node: Array, step: _Step, walking: Array) -> Path:
     return Path(
-        nodes=path.nodes.at[level].set(node),
-        actions=path.actions.at[level].set(step.action),
-        seats=path.seats.at[level].set(step.seat),
-        depth=path.depth + 1,
+        nodes=_put(path.nodes, node, level),
+        actions=_put(path.actions, step.action, level),
+        seats=_put(path.seats, step.seat, level),
+        depth=path.depth + walking,
         leaf=node,
         action=step.action,
         link=step.link,
         outcome=step.outcome,
     )
+
+
+def _put(steps: Array, new: Array, level: Array | int) -> Array:
+    return jax.lax.dynamic_update_index_in_dim(steps, new, level, axis=0)
 
 
 def _goes_on(tree: Tree, path: Path) -> Array:
@@ -109,10 +119,10 @@ def back_up(tree: Tree, path: Path, values: Array, linked: Array, marks: Array |
     Where the path was marked, its visits are there already and the marks [D, B] give way to the values.
     """
     lanes = jnp.arange(values.shape[0])
-    reached = jnp.where(on_path(path), path.nodes, tree.capacity)  # no such node: writing there is dropped
 
     def level(depth: Array, tree: Tree) -> Tree:
-        nodes, actions = reached[depth], path.actions[depth]
+        # Who has arrived writes to a node that does not exist: that is dropped.
+        nodes, actions = jnp.where(depth < path.depth, path.nodes[depth], tree.capacity), path.actions[depth]
         value = jnp.take_along_axis(values, path.seats[depth][:, None], axis=1)[:, 0]
         link = jnp.where((depth == path.depth - 1) & (tree.links is None), linked, 0.0)
         visits, change = (
@@ -170,7 +180,7 @@ def descend(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tre
 
     def once(tree: Tree, _: None) -> tuple[Tree, tuple[Path, Array]]:
         root = jnp.zeros(tree.records.shape[1], jnp.int32)
-        path = walk(tree, chosen(tree, root, rule), rule, max_depth=max_depth)
+        path = walk(tree, chosen(tree, root, tree.records[0], rule), rule, max_depth=max_depth)
         tree, marks = mark(tree, path)
         return tree, (path, marks)
 
