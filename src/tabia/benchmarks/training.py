@@ -19,10 +19,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
-from tabia.networks import Network
 from tabia.networks.presets import tower
 from tabia.training import replay
 from tabia.training import state as states
+from tabia.training.budget import operations
 from tabia.training.config import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
 from tabia.training.learner import Learned
 from tabia.training.plan import Plan
@@ -119,16 +119,6 @@ def _filled(plan: Plan, state: State) -> replay.Ring:
     spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.lanes.states)
     plies = ring.plies._replace(states=spots, learned=jnp.ones_like(ring.plies.learned))
     return ring._replace(plies=plies, ready=jnp.ones_like(ring.ready), rows=jnp.int32(plan.rows))
-
-
-def operations(network: Network) -> int:
-    """Floating-point operations of one position's way through a network: two for every weight used."""
-    height, width, _ = network.observation_shape
-    total = 0
-    for layer in network.layers:
-        places = height * width if layer.kernel else 1
-        total += 2 * places * max(layer.kernel, 1) ** 2 * layer.inputs * layer.outputs
-    return total
 
 
 def _convolution_rate(plan: Plan, repeats: int) -> float:

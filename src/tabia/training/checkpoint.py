@@ -36,11 +36,11 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint on disk that was found whole."""
+    """A checkpoint that was found whole, and what it holds."""
 
     path: Path
     ledger: Ledger
-    manifest: dict[str, Any]
+    state: State
 
 
 def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: Watch | None = None) -> Path:
@@ -55,12 +55,18 @@ def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: 
         aside.mkdir(parents=True)
         done("made")
         _write(aside, plan, state, ledger, done)
-        if place.exists():  # left by a run that was killed before it could say so, or found damaged
-            shutil.rmtree(place)
+        if place.exists():  # it was passed over when the run was resumed: nobody saves a cycle twice
+            _pass_over(place)
         aside.rename(place)
         done("renamed")
         sync_directory(run.checkpoints)
         done("synced")
+        verify(place)
+        done("verified")
+        if plan.config.gate.kind != "none":
+            write_whole(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode())
+        _prune(run, ledger.cycle, plan.config.checkpoints.resumable)
+        done("pruned")
     except (OSError, WeightsError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
@@ -68,27 +74,30 @@ def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: 
             f"The checkpoint of cycle {ledger.cycle} could not be saved in {run.checkpoints}: {why}. "
             f"Earlier ones are as they were; make room and go on with `tabia resume {run.path}`."
         ) from None
-    verify(place)
-    done("verified")
-    if plan.config.gate.kind != "none":
-        write_whole(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode())
-    _prune(run, plan.config.checkpoints.resumable)
-    done("pruned")
     return place
 
 
-def newest(run: RunDirectory) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint a run can go on from, and what is wrong with newer ones."""
+def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint the run can go on from, and what is wrong with newer ones.
+
+    None where there is no checkpoint yet; where there are some, but no sound one, a TrainingError says so: nobody
+    wants to start over without having been asked.
+    """
     troubles: list[str] = []
-    for cycle in sorted(cycles(run), reverse=True):
+    held = sorted(cycles(run), reverse=True)
+    for cycle in held:
         place = run.checkpoints / str(cycle)
         try:
             manifest = verify(place)
-            if STATE not in manifest["files"]:
-                continue  # kept for its weights alone
-            return Checkpoint(place, Ledger(**manifest["ledger"]), manifest), troubles
-        except (TrainingError, TypeError, KeyError) as error:
+            if STATE in manifest["files"]:  # otherwise it is kept for its weights alone
+                return Checkpoint(place, _ledger(place, manifest), load(plan, place, manifest)), troubles
+        except TrainingError as error:
             troubles.append(str(error))
+    if held:
+        raise TrainingError(
+            f"{run.path} cannot be gone on with: none of its checkpoints is sound and whole. {' '.join(troubles)} "
+            f"Put a sound one back, or begin anew with `tabia train {plan.config.game}` in another directory."
+        )
     return None, troubles
 
 
@@ -99,19 +108,32 @@ def cycles(run: RunDirectory) -> list[int]:
     return [int(path.name) for path in run.checkpoints.iterdir() if path.name.isdecimal()]
 
 
-def load(plan: Plan, checkpoint: Checkpoint) -> State:
+def load(plan: Plan, place: Path, manifest: dict[str, Any]) -> State:
     """The state a checkpoint holds, for this plan."""
     game = plan.game
-    held = (checkpoint.manifest.get("game"), checkpoint.manifest.get("game_version"))
+    held = (manifest.get("game"), manifest.get("game_version"))
     if held != (game.id, game.version):
         raise TrainingError(
-            f"{checkpoint.path} is of {held[0]}, version {held[1]}; this run is of {game.id}, version {game.version}."
+            f"{place} is of {held[0]}, version {held[1]}; this run is of {game.id}, version {game.version}."
         )
     try:
-        arrays = _arrays((checkpoint.path / STATE).read_bytes())
+        arrays = _arrays((place / STATE).read_bytes())
     except (OSError, safetensors.SafetensorError, ValueError) as error:
-        raise TrainingError(f"{checkpoint.path / STATE} cannot be read: {error}.") from None
-    return states.from_arrays(plan, arrays)
+        raise TrainingError(f"{place / STATE} cannot be read: {error}.") from None
+    try:
+        return states.from_arrays(plan, arrays)
+    except TrainingError as error:
+        raise TrainingError(f"{place}: {error}") from None
+
+
+def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
+    try:
+        ledger = Ledger(**manifest["ledger"])
+    except (KeyError, TypeError) as error:
+        raise TrainingError(f"{place / MANIFEST} is damaged: its ledger cannot be read ({error}).") from None
+    if ledger.cycle != int(place.name):
+        raise TrainingError(f"{place} is of cycle {ledger.cycle}, not of cycle {place.name}.")
+    return ledger
 
 
 def verify(place: Path) -> dict[str, Any]:
@@ -122,7 +144,10 @@ def verify(place: Path) -> dict[str, Any]:
         raise TrainingError(f"{place} is no checkpoint, or a damaged one: {error}.") from None
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise TrainingError(f"{place} is no checkpoint of this Tabia: its manifest does not say {_FORMAT!r}.")
-    for name, digest in manifest.get("files", {}).items():
+    files = manifest.get("files")
+    if not isinstance(files, dict) or WEIGHTS not in files:
+        raise TrainingError(f"{place / MANIFEST} is damaged: it does not name {WEIGHTS}.")
+    for name, digest in files.items():
         try:
             with (place / name).open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -149,8 +174,11 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
     done("manifest")
 
 
-def _prune(run: RunDirectory, resumable: int) -> None:
+def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
     """Drop the state of older checkpoints, and what unfinished saves left lying."""
+    for cycle in cycles(run):
+        if cycle > newest:  # passed over when the run was resumed; it must not be taken for what this run came to
+            _pass_over(run.checkpoints / str(cycle))
     whole = [cycle for cycle in sorted(cycles(run)) if (run.checkpoints / str(cycle) / STATE).exists()]
     for cycle in whole[:-resumable]:
         _forget_state(run.checkpoints / str(cycle))
@@ -158,10 +186,20 @@ def _prune(run: RunDirectory, resumable: int) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
+def _pass_over(place: Path) -> None:
+    """Keep a checkpoint that could not be used, under a name nobody looks for."""
+    kept = place.with_name(f"{place.name}.passed-over")
+    shutil.rmtree(kept, ignore_errors=True)
+    place.rename(kept)
+
+
 def _forget_state(place: Path) -> None:
     """Keep a checkpoint's weights alone: the manifest first, so that it never names a file that is gone."""
-    manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-    manifest["files"].pop(STATE, None)
+    try:
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+        manifest["files"].pop(STATE, None)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return  # damaged: left as it is, for whoever wants to look into it
     write_whole(place / MANIFEST, json.dumps(manifest, indent=2).encode())
     (place / STATE).unlink(missing_ok=True)
 

@@ -228,6 +228,13 @@ SECTIONS: dict[str, type[Any]] = {
 }  # fmt: skip
 
 
+FIXED = frozenset({
+    "game", "recipe", "seed", "cycles", "minutes", "selfplay.games", "selfplay.plies", "gate.kind",
+    "learner.optimiser", "learner.clip", "learner.weight_decay",
+})  # fmt: skip
+"""What decides the shapes of a run's arrays, or what the run is, and so stays the same throughout."""
+
+
 def _check_together(config: Config) -> None:
     if config.targets.policy == "improved" or config.search.rule == "puct":
         pass
@@ -237,6 +244,14 @@ def _check_together(config: Config) -> None:
         raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
     if config.gate.kind == "share" and not 0 < config.gate.threshold < 1:
         raise TrainingError(f"gate.threshold is a share of the points, such as 0.55; got {config.gate.threshold}.")
+    if config.gate.kind == "sequential" and not 0.5 < config.gate.threshold < 1:
+        raise TrainingError(
+            f"gate.threshold is the share the sequential test looks for, more than half; got {config.gate.threshold}."
+        )
     for name, steps in config.schedule:
+        if name in FIXED or name.startswith("network."):
+            raise TrainingError(f"{name} cannot be scheduled: it stays the same throughout a run.")
         if not steps or steps[0][0] != 0 or list(steps) != sorted(steps, key=lambda step: step[0]):
             raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")
+        for _, value in steps:
+            replace(config, schedule=()).changed({name: value})

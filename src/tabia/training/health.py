@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import math
 
+import jax
+import jax.numpy as jnp
+from jax import Array
+
 from tabia.training.cycle import Report
 from tabia.training.errors import TrainingError
+from tabia.training.learner import Learned
 
 COLLAPSED = 1e-4  # nats: below this the network allows one move alone, everywhere
+_SMALLER = "The last checkpoint is sound; a smaller learner.rate, or learner.clip, is what usually helps."
 
 
-def check(report: Report, cycle: int) -> None:
-    """Raise if the losses are no numbers, or if the policy has collapsed."""
+def check(report: Report, cycle: int, steps: int) -> None:
+    """Raise if the losses of a cycle that ended with so many optimiser steps are no numbers, or show a collapse."""
     losses = report.losses
     if losses is None:
         return
+    where = f"Stopped in cycle {cycle}, by optimiser step {steps}"
     for name, value in losses._asdict().items():
         if not math.isfinite(float(value)):
-            raise TrainingError(
-                f"Stopped in cycle {cycle}: {name} of the losses is {float(value)}. The last checkpoint is sound; "
-                "a smaller learner.rate, or learner.clip, is what usually helps."
-            )
+            raise TrainingError(f"{where}: {name} of the losses is {float(value)}. {_SMALLER}")
     if float(losses.entropy) < COLLAPSED:
         raise TrainingError(
-            f"Stopped in cycle {cycle}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "
+            f"{where}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "
             "nats. The last checkpoint is sound; more noise (search.noise, selfplay.temperature), more opening moves "
             "or a smaller search.scale keep moves open."
         )
+
+
+def check_weights(learned: Learned, cycle: int) -> None:
+    """Raise if a weight is no number: the last step before a save may have spoilt them after its losses were taken."""
+    if not bool(_finite(learned)):
+        raise TrainingError(
+            f"Stopped after cycle {cycle}, by optimiser step {int(learned.steps)}: weights are no longer numbers, so "
+            f"they are not saved. {_SMALLER}"
+        )
+
+
+@jax.jit
+def _finite(learned: Learned) -> Array:
+    leaves = jax.tree.leaves((learned.variables, learned.averaged, learned.moments))
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in leaves]))

@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any, Protocol
 
-from tabia.training import checkpoint, cycle, gate, health
+from tabia.training import budget, checkpoint, cycle, gate, health
 from tabia.training import state as states
 from tabia.training.config import Config
 from tabia.training.cycle import Report
@@ -44,19 +44,20 @@ class Training:
         """A new run in an empty directory."""
         plan = Plan(config)
         plan.check()
+        budget.check(plan)
         run.create(config)
         return cls(run, config, states.begin(plan), Ledger())
 
     @classmethod
     def resume(cls, run: RunDirectory) -> Training:
-        """A run from its newest sound checkpoint, or from its start where it has none."""
+        """A run from its newest sound checkpoint, or from its start where it has saved none."""
         config = run.config()
         plan = Plan(config)
         plan.check()
-        found, troubles = checkpoint.newest(run)
+        found, troubles = checkpoint.newest(run, plan)
         if found is None:
-            return cls(run, config, states.begin(plan), Ledger(), troubles)
-        return cls(run, config, checkpoint.load(plan, found), found.ledger, troubles, found.ledger.cycle)
+            return cls(run, config, states.begin(plan), Ledger())
+        return cls(run, config, found.state, found.ledger, troubles, found.ledger.cycle)
 
     @property
     def plan(self) -> Plan:
@@ -124,7 +125,7 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
 def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> None:
     ledger, plan = training.ledger, _plan(training.config.at(training.progress))
     training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now)
-    health.check(report, ledger.cycle + 1)
+    health.check(report, ledger.cycle + 1, int(training.state.learned.steps))
     ledger.cycle += 1
     ledger.games += int(report.seen.games)
     ledger.positions += plan.config.selfplay.games * plan.config.selfplay.plies
@@ -145,6 +146,7 @@ def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> 
 
 def _save(training: Training, observers: Sequence[Observer]) -> None:
     training.now("saving")
+    health.check_weights(training.state.learned, training.ledger.cycle)
     checkpoint.save(training.run, _plan(training.config), training.state, training.ledger)
     training.saved = training.ledger.cycle
     for observer in observers:

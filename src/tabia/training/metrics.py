@@ -18,7 +18,10 @@ class Metrics(Onlooker):
         """Forget the cycles after the checkpoint the run goes on from: they will come again."""
         kept = [line for line in read(training.run) if line["cycle"] <= training.ledger.cycle]
         if training.run.metrics.exists():
-            write_whole(training.run.metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
+            try:
+                write_whole(training.run.metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
+            except OSError as error:
+                raise TrainingError(f"{training.run.metrics} cannot be written: {error.strerror or error}.") from None
 
     def cycled(self, training: Training, report: Report) -> dict[str, Any]:
         line = json.dumps(fields(training, report)) + "\n"

@@ -53,9 +53,11 @@ class Plan:
 
     @property
     def rows(self) -> int:
-        """Rows of the ring: the window, but at least the longest game, so that none is lost; whole chunks."""
+        """Rows of the ring: the widest window, but at least the longest game, so that none is lost; whole chunks."""
         plies = self.config.selfplay.plies
-        return -(-max(self.window, self.reach) // plies) * plies
+        starts = {start for _, steps in self.config.schedule for start, _ in steps}
+        widest = max((Plan(self.config.at(start)).window for start in starts), default=self.window)
+        return -(-max(widest, self.reach) // plies) * plies
 
     @property
     def start(self) -> int:

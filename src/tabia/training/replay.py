@@ -48,9 +48,10 @@ def add(ring: Ring, plies: Plies, *, reach: int, decay: float = 1.0) -> Ring:
         return jax.lax.dynamic_update_slice_in_dim(old, new, place, axis=0)
 
     ring = ring._replace(plies=jax.tree.map(put, ring.plies, plies), rows=ring.rows + count)
-    rows = (ring.rows - 1 - jnp.arange(min(reach, capacity))) % capacity  # newest first
+    back = jnp.arange(min(reach, capacity))
+    rows = (ring.rows - 1 - back) % capacity  # newest first
     outcome, ready = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(ring.plies)), decay)
-    # Rows not written yet are all zeros: nothing ended there, so nothing becomes ready.
+    ready &= (back < ring.rows)[:, None]  # the others are not written yet
     return ring._replace(outcome=ring.outcome.at[rows].set(outcome), ready=ring.ready.at[rows].set(ready))
 
 
@@ -70,13 +71,14 @@ def _told(plies: Plies) -> Told:
 def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
     """What each seat got [W, B, P] and whether that is known [W, B], for rows given newest first.
 
-    A position before a random move is worth what the search expected there; that move tells nothing about it.
+    A position before a random move is worth what the search expected there; that move tells nothing about it, even
+    where it ended the game.
     """
 
     def earlier(carry: tuple[Array, Array, Array], row: Told) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
         following, outcome, known = carry
         mixed = decay * outcome + (1.0 - decay) * following
-        outcome = jnp.where(row.ended[:, None], row.scores, jnp.where(row.explored[:, None], row.values, mixed))
+        outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = row.ended | row.explored | known
         return (row.values, outcome, known), (outcome, known)
 

@@ -119,7 +119,7 @@ def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[La
     left = Plies(
         lanes.states, action, result.policy.astype(jnp.float16), result.values,
         jnp.take_along_axis(prior, action[:, None], axis=1)[:, 0], action == jnp.argmax(prior, axis=-1),
-        scores, over | resigned, resigned, explored,
+        scores, over | resigned, resigned, explored & ~resigned,  # a move not played is not random either
         jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening,
     )  # fmt: skip
     # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.

@@ -32,6 +32,12 @@ from tabia.training.replay import Ring
 class StoredGames(Onlooker):
     """Writes games at each checkpoint; none of games of chance, whose dice the replay does not keep."""
 
+    def begun(self, training: Training) -> None:
+        """A run killed between a checkpoint and its games goes on from there: they are written now."""
+        cycle = training.ledger.cycle
+        if training.saved == cycle and not (training.run.games / f"{cycle}.txt").exists():
+            self.saved(training)
+
     def saved(self, training: Training) -> None:
         plan, count = Plan(training.config), training.config.checkpoints.games
         if not count or plan.game.chance:
