@@ -59,11 +59,12 @@ def from_mover(values: Array, mover: Array) -> Array:
     return jnp.take_along_axis(values, (jnp.arange(seats)[None, :] + mover[:, None]) % seats, axis=-1)
 
 
-def turned(game: Game, lesson: Lesson, key: Array) -> Lesson:
-    """Every position in a symmetry drawn at random."""
+def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -> Lesson:
+    """Every position in a symmetry drawn at random, or in the one `drawn` [N] for it."""
     cells = np.stack([symmetry.cells for symmetry in game.symmetries])  # [S, H * W]
     origins = np.stack([np.argsort(symmetry.actions) for symmetry in game.symmetries])  # [S, A]
-    drawn = jax.random.randint(key, lesson.weight.shape, 0, len(cells))
+    if drawn is None:
+        drawn = jax.random.randint(key, lesson.weight.shape, 0, len(cells))
     count, *shape = lesson.observations.shape
     flat = lesson.observations.reshape(count, -1, shape[-1])
     places, actions = jnp.asarray(cells)[drawn], jnp.asarray(origins)[drawn]

@@ -1,0 +1,27 @@
+"""Whether two runs are the same run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tabia.training import metrics
+from tabia.training import state as states
+from tabia.training.directory import RunDirectory
+
+
+def same(one: states.State, other: states.State) -> bool:
+    """Whether two states hold the same, bit for bit."""
+    mine, theirs = states.to_arrays(one), states.to_arrays(other)
+    return mine.keys() == theirs.keys() and all(
+        mine[name].dtype == theirs[name].dtype and mine[name].tobytes() == theirs[name].tobytes() for name in mine
+    )
+
+
+def timeless(run: RunDirectory) -> list[dict[str, Any]]:
+    """The lines of metrics without what the clock said."""
+    return [{name: value for name, value in line.items() if name != "seconds"} for line in metrics.read(run)]
+
+
+def games(run: RunDirectory) -> dict[str, bytes]:
+    """The stored games by the names of their files."""
+    return {path.name: path.read_bytes() for path in run.games.iterdir()}

@@ -1,0 +1,43 @@
+"""Outcomes as one would tell them: game by game, each position by what came after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Ply:
+    """One position and the move made there."""
+
+    values: np.ndarray  # [P] what the search expects
+    explored: bool  # whether the move was random
+    scores: np.ndarray | None = None  # [P] if the move ended the game
+
+
+@dataclass
+class Game:
+    """The plies of one game, as far as it has come."""
+
+    plies: list[Ply] = field(default_factory=list)
+
+    @property
+    def over(self) -> bool:
+        return bool(self.plies) and self.plies[-1].scores is not None
+
+    def outcome(self, index: int, decay: float) -> np.ndarray | None:
+        """What the position at an index is worth; None as long as nobody knows.
+
+        The story after it ends with the first random move, there the search's own value is the last word, or with the
+        game. On the way each later value v counts (1 - decay) decay^(steps between), and the last word the rest.
+        """
+        told = np.zeros_like(self.plies[index].values, np.float64)
+        for step, ply in enumerate(self.plies[index:]):
+            if step:
+                told += (1 - decay) * decay ** (step - 1) * ply.values
+            if ply.explored:
+                return told + decay**step * ply.values
+            if ply.scores is not None:
+                return told + decay**step * ply.scores
+        return None

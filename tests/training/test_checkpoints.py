@@ -1,0 +1,348 @@
+"""Checkpoints: whatever interrupts a save or damages a file, the newest announced one loads, or the one before it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.networks import weights
+from tabia.players import runs
+from tabia.training import checkpoint, gate, health, loop, metrics
+from tabia.training.config import GateSettings
+from tabia.training.cycle import Report
+from tabia.training.directory import BEST, RunDirectory
+from tabia.training.errors import TrainingError
+from tabia.training.evaluate import Evaluate
+from tabia.training.gate import Verdict
+from tabia.training.loop import Training, train
+from tabia.training.losses import Losses
+from tabia.training.metrics import Metrics
+from tabia.training.state import playing
+from tabia.training.stored_games import StoredGames
+
+from .comparing import same, timeless
+from .conftest import TINY
+
+STEPS = ("made", "weights", "state", "manifest", "renamed", "synced", "verified", "pruned")
+
+
+class Killed(BaseException):
+    """What nothing in the package catches, as a kill would not be."""
+
+
+@pytest.fixture
+def run(watched, tmp_path: Path) -> RunDirectory:
+    """A copy of the tiny run with its checkpoints of cycles 2 and 4, both resumable."""
+    shutil.copytree(watched.run.path, tmp_path / "run")
+    return RunDirectory(tmp_path / "run")
+
+
+def resumed(run: RunDirectory) -> Training:
+    return Training.resume(run)
+
+
+def save(run: RunDirectory, training: Training, cycle: int, watch=None) -> Path:
+    """Save what is held as if `cycle` cycles had been run."""
+    return checkpoint.save(run, training.plan, training.state, replace(training.ledger, cycle=cycle), watch=watch)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_save_broken_off_at_any_step_leaves_a_sound_checkpoint(run: RunDirectory, watched, step: str) -> None:
+    def watch(done: str) -> None:
+        if done == step:
+            raise Killed
+
+    with pytest.raises(Killed):
+        save(run, watched.training, 5, watch)
+    found = resumed(run)
+    whole = STEPS.index(step) >= STEPS.index("renamed")
+    assert found.ledger.cycle == (5 if whole else 4) and not found.notes
+    assert same(found.state, watched.training.state)
+    save(run, found, 6)
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == (["2", "4", "5", "6"] if whole else
+                                                                        ["2", "4", "6"])  # fmt: skip
+    assert resumed(run).ledger.cycle == 6
+
+
+def test_only_the_newest_can_be_resumed_and_all_keep_their_weights(run: RunDirectory, watched) -> None:
+    for cycle in (6, 8, 10):
+        save(run, watched.training, cycle)
+    held = {cycle: checkpoint.verify(run.checkpoints / str(cycle))["files"] for cycle in checkpoint.cycles(run)}
+    assert {cycle for cycle, files in held.items() if checkpoint.STATE in files} == {8, 10}
+    for cycle, files in held.items():
+        assert {path.name for path in (run.checkpoints / str(cycle)).iterdir()} == {*files, checkpoint.MANIFEST}
+        loaded = weights.load(run.checkpoints / str(cycle) / checkpoint.WEIGHTS)
+        assert loaded.network == watched.training.plan.network
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def rewrite(place: Path, **changes) -> None:
+    path = place / checkpoint.MANIFEST
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+DAMAGES = {
+    "state": (lambda place: flip(place / checkpoint.STATE), "state.safetensors is damaged"),
+    "weights": (lambda place: flip(place / checkpoint.WEIGHTS), "weights.safetensors is damaged"),
+    "lost": (lambda place: (place / checkpoint.STATE).unlink(), "cannot be read: No such file"),
+    "cut": (lambda place: os.truncate(place / checkpoint.MANIFEST, 40), "a damaged one"),
+    "bytes": (lambda place: (place / checkpoint.MANIFEST).write_bytes(b"\xff\xfe"), "a damaged one"),
+    "empty": (lambda place: [path.unlink() for path in place.iterdir()], "no checkpoint"),
+    "foreign": (lambda place: rewrite(place, game="connect4"), "is of connect4, version 1; this run is of tictactoe"),
+    "version": (lambda place: rewrite(place, game_version=99), "version 99"),
+    "format": (lambda place: rewrite(place, format="another 1"), "no checkpoint of this Tabia"),
+    "ledger": (lambda place: rewrite(place, ledger={"cycles": 4}), "its ledger cannot be read"),
+    "moved": (lambda place: rewrite(place, ledger={"cycle": 3}), "is of cycle 3, not of cycle 4"),
+    "files": (lambda place: rewrite(place, files=[]), "does not name weights.safetensors"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_passed_over_and_the_older_one_used(run: RunDirectory, damage: str) -> None:
+    spoil, words = DAMAGES[damage]
+    older = {path: path.read_bytes() for path in (run.checkpoints / "2").iterdir()}
+    spoil(run.checkpoints / "4")
+    found = resumed(run)
+    assert found.ledger.cycle == 2 and len(found.notes) == 1 and words in found.notes[0]
+    assert all(path.read_bytes() == content for path, content in older.items())
+
+
+def test_another_configurations_state_is_refused_by_name(run: RunDirectory, watched) -> None:
+    other = TINY.changed({"selfplay.games": 8})
+    (run.path / "config.toml").unlink()
+    shutil.rmtree(run.checkpoints)
+    elsewhere = RunDirectory(run.path / "inner")
+    elsewhere.create(other)
+    shutil.copytree(watched.run.checkpoints / "4", elsewhere.checkpoints / "4")
+    with pytest.raises(TrainingError, match="is not one of this configuration") as refused:
+        resumed(elsewhere)
+    assert str(elsewhere.checkpoints / "4") in str(refused.value)
+
+
+def test_without_any_sound_checkpoint_nothing_is_begun_anew(run: RunDirectory) -> None:
+    for cycle in (2, 4):
+        flip(run.checkpoints / str(cycle) / checkpoint.STATE)
+    with pytest.raises(TrainingError, match=r"none of its checkpoints is sound.*4.*damaged.*2.*damaged.*tabia train"):
+        resumed(run)
+
+
+def test_what_was_passed_over_is_kept_but_never_taken_for_the_run(run: RunDirectory) -> None:
+    """With one resumable checkpoint, a damaged newer one must not count as that one."""
+    flip(run.checkpoints / "4" / checkpoint.STATE)
+    found = resumed(run)
+    found.config = found.config.changed({"checkpoints.resumable": 1})
+    save(run, found, 3)
+    assert checkpoint.cycles(run) and max(checkpoint.cycles(run)) == 3
+    assert (run.checkpoints / "4.passed-over" / checkpoint.STATE).exists()
+    again = resumed(run)
+    assert again.ledger.cycle == 3 and not again.notes
+    save(run, again, 4)
+    assert resumed(run).ledger.cycle == 4
+
+
+def test_a_damaged_old_manifest_does_not_stop_a_save(run: RunDirectory, watched) -> None:
+    os.truncate(run.checkpoints / "2" / checkpoint.MANIFEST, 10)
+    save(run, watched.training, 5)
+    save(run, watched.training, 6)
+    assert resumed(run).ledger.cycle == 6
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, monkeypatch, number: int) -> None:
+    """The disk is full at the n-th sync of a save, whichever file or folder that is of."""
+    real, count = os.fsync, iter(range(1, 100))
+    monkeypatch.setattr(os, "fsync", lambda file: full() if next(count) >= number else real(file))
+    with pytest.raises(TrainingError, match=r"cycle 5 could not be saved.*No space left.*tabia resume"):
+        save(run, watched.training, 5)
+    monkeypatch.undo()
+    found = resumed(run)
+    assert found.ledger.cycle in (4, 5) and not found.notes and same(found.state, watched.training.state)
+    assert not list(run.checkpoints.glob(".*"))
+
+
+def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) -> None:
+    monkeypatch.setattr(metrics, "write_whole", full)
+    with pytest.raises(TrainingError, match=r"metrics.jsonl cannot be written: No space left"):
+        Metrics().begun(watched.training)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+def test_a_disk_that_is_really_full_stops_the_metrics(run: RunDirectory, watched) -> None:
+    run.metrics.unlink()
+    run.metrics.symlink_to("/dev/full")
+    training = Training(run, TINY, watched.training.state, watched.training.ledger)
+    report = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    with pytest.raises(TrainingError, match=r"No space left.*last checkpoint is sound"):
+        Metrics().cycled(training, report)
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch):
+    """Makes a folder read-only; where that does not bind us (root), opening and making files fails as if it did."""
+
+    def make(path: Path) -> None:
+        if os.geteuid():
+            path.chmod(0o555)
+            return
+        real_open, real_mkdir = Path.open, Path.mkdir
+
+        def check(self: Path, mode: str = "w") -> None:
+            if path in (self, *self.parents) and set(mode) & set("wax+"):
+                raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+        monkeypatch.setattr(Path, "open", lambda self, mode="r", *rest, **more: (
+            check(self, mode), real_open(self, mode, *rest, **more))[1])  # fmt: skip
+        monkeypatch.setattr(Path, "mkdir", lambda self, *rest, **more: (
+            check(self), real_mkdir(self, *rest, **more))[1])  # fmt: skip
+
+    made: list[Path] = []
+    yield lambda path: (made.append(path), make(path))
+    for path in made:
+        path.chmod(0o755)
+
+
+def test_a_read_only_folder(run: RunDirectory, watched, read_only, tmp_path: Path) -> None:
+    read_only(run.checkpoints)
+    with pytest.raises(TrainingError, match=r"could not be saved.*Permission denied"):
+        save(run, watched.training, 5)
+    assert resumed(run).ledger.cycle == 4
+    read_only(run.path)
+    with pytest.raises(TrainingError, match=r"cannot be written: Permission denied"):
+        train(resumed(run))
+    (tmp_path / "closed").mkdir()
+    read_only(tmp_path / "closed")
+    with pytest.raises(TrainingError, match=r"cannot be written: Permission denied"):
+        Training.begin(RunDirectory(tmp_path / "closed" / "new"), TINY)
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(run: RunDirectory) -> None:
+    with run.locked(), pytest.raises(TrainingError, match="being trained by another process"):
+        train(resumed(run))
+
+
+def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirectory) -> None:
+    path = run.games / "4.txt"
+    expected = path.read_bytes()
+    path.unlink()
+    StoredGames().begun(resumed(run))
+    assert path.read_bytes() == expected
+
+
+# What goes wrong in training itself.
+
+
+def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch) -> None:
+    """A cycle whose losses turn out NaN: nothing of it is saved, and the message says where and what to do."""
+    training = resumed_with_more_cycles(run)
+    real = loop.cycle.run
+
+    def spoilt(*words):
+        state, report = real(*words)
+        return state, replace(report, losses=report.losses._replace(value=np.float32(np.nan)))
+
+    monkeypatch.setattr(loop.cycle, "run", spoilt)
+    with pytest.raises(TrainingError, match=r"Stopped in cycle 5, by optimiser step \d+: value of the losses is nan.*"
+                                            r"last checkpoint is sound.*learner\.rate"):  # fmt: skip
+        train(training)
+    monkeypatch.undo()
+    assert resumed(run).ledger.cycle == 4
+
+
+def resumed_with_more_cycles(run: RunDirectory) -> Training:
+    training = resumed(run)
+    training.config = training.config.changed({"cycles": 6, "checkpoints.every": 1})
+    return training
+
+
+def test_a_collapsed_policy_stops_the_run() -> None:
+    losses = Losses(*[np.float32(1.0)] * 6)._replace(entropy=np.float32(1e-6))
+    with pytest.raises(TrainingError, match=r"cycle 9, by optimiser step 70: the policy has collapsed"):
+        health.check(Report(None, losses, 0, 0.0), 9, 70)
+    health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
+    health.check(Report(None, None, 0, 0.0), 9, 70)
+
+
+def test_weights_that_are_no_numbers_are_not_saved(run: RunDirectory) -> None:
+    training = resumed_with_more_cycles(run)
+    learned = training.state.learned
+    spoilt = learned._replace(averaged=jax.tree.map(lambda leaf: leaf * jnp.nan, learned.averaged))
+    training.state, training.ledger.cycle = training.state._replace(learned=spoilt), 5
+    with pytest.raises(TrainingError, match=r"after cycle 5.*weights are no longer numbers"):
+        loop._save(training, [])
+    assert resumed(run).ledger.cycle == 4
+
+
+def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: RunDirectory) -> None:
+    training = resumed_with_more_cycles(run)
+    training.config = training.config.changed({"cycles": 500, "learner.rate": 100.0, "learner.schedule": "constant",
+                                               "learner.warm_up": 0, "checkpoints.every": 50})  # fmt: skip
+    with pytest.raises(TrainingError, match=r"Stopped (in|after) cycle \d+, by optimiser step"):
+        train(training)
+    found = resumed(run)
+    assert found.ledger.cycle >= 4 and not found.notes
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found.state.learned.averaged))
+
+
+# Going on.
+
+
+def test_a_resumed_run_is_the_run_that_never_stopped(run: RunDirectory, watched) -> None:
+    """From the checkpoint of cycle 2 to the end: weights, replay, lanes, optimiser, metrics and games."""
+    shutil.rmtree(run.checkpoints / "4")
+    (run.games / "4.txt").unlink()
+    training = resumed(run)
+    assert training.ledger.cycle == 2
+    assert train(training, [Evaluate(), Metrics(), StoredGames()]) == "finished"
+    assert same(training.state, watched.training.state)
+    mine, theirs = (place.checkpoints / "4" / checkpoint.STATE for place in (run, watched.run))
+    assert mine.read_bytes() == theirs.read_bytes()
+    assert timeless(run) == timeless(watched.run)
+    assert (run.games / "4.txt").read_bytes() == (watched.run.games / "4.txt").read_bytes()
+
+
+def test_checkpoints_hold_the_champion_and_best_names_the_first_of_it(monkeypatch, tmp_path: Path) -> None:
+    """Six cycles, an attempt in each, and the fourth alone passes; a checkpoint every third cycle."""
+    learned = {}
+
+    def attempt(plan, state, ledger):
+        learned[ledger.cycle] = jax.tree.map(np.array, state.learned.averaged)
+        passed = ledger.cycle == 4
+        if passed:
+            state = state._replace(champion=jax.tree.map(jnp.copy, state.learned.averaged))
+        return state, Verdict(passed, 0.6 if passed else 0.4, 10)
+
+    monkeypatch.setattr(gate, "attempt", attempt)
+    config = TINY.changed({"cycles": 6, "evaluation.every": 0, "checkpoints.every": 3})
+    run = RunDirectory(tmp_path / "run")
+    training = Training.begin(run, replace(config, gate=GateSettings(kind="share", every=1)))
+    first = jax.tree.map(np.array, playing(training.state))
+    best = []
+    monkeypatch.setattr(checkpoint, "_prune", lambda run, *rest: best.append((run.path / BEST).read_text()))
+    train(training)
+    assert best == ["3\n", "6\n"] and training.ledger.champion == 4
+    for cycle, expected in ((3, first), (6, learned[4])):
+        held = weights.load(run.checkpoints / str(cycle) / checkpoint.WEIGHTS).weights
+        assert all(map(np.array_equal, jax.tree.leaves(held), jax.tree.leaves(expected)))
+    assert not all(map(np.array_equal, jax.tree.leaves(learned[4]), jax.tree.leaves(learned[6])))
+    assert runs.weights_file(str(run.path)) == run.checkpoints / "6" / checkpoint.WEIGHTS
+    again = Training.resume(run)
+    assert again.ledger.champion == 4
+    assert all(map(np.array_equal, jax.tree.leaves(playing(again.state)), jax.tree.leaves(learned[4])))

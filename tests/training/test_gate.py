@@ -1,0 +1,92 @@
+"""The gate: who is clearly better passes, who is clearly worse does not, and the champion is what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from tabia.games import make
+from tabia.players import make as make_player
+from tabia.players.player import Player
+from tabia.training import gate
+from tabia.training.config import GateSettings
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+from tabia.training.state import Ledger, State
+
+from .conftest import TINY
+
+GAME = make("tictactoe")
+
+
+@dataclass(frozen=True)
+class Named:
+    """Somebody under another name."""
+
+    player: Player
+    spec: str
+
+    @property
+    def game(self):
+        return self.player.game
+
+    def choose(self, states, key, ply=None):
+        return self.player.choose(states, key, ply)
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: str, champion: str):
+    """An attempt in which the two networks play like these; the state before and after, and the verdict."""
+    seats = {"challenger": challenger, "champion": champion}
+    monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(
+        make_player(seats[name], GAME), name))  # fmt: skip
+    learned = type("Learned", (), {"averaged": {"w": jnp.array([2.0])}})()
+    state = State(None, None, learned, {"w": jnp.array([1.0])})
+    return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Ledger(cycle=3))
+
+
+SETTINGS = {
+    "share": GateSettings(kind="share", games=40, threshold=0.55),
+    "ratio": GateSettings(kind="ratio", games=40, threshold=1.5),
+    "sequential": GateSettings(kind="sequential", games=40, threshold=0.75),
+}
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_better_passes_and_the_worse_does_not(monkeypatch, kind: str) -> None:
+    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "perfect", "random")
+    assert verdict.passed and verdict.share > 0.7 and 0 < verdict.games <= SETTINGS[kind].games
+    assert float(after.champion["w"][0]) == 2.0
+    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "random", "perfect")
+    assert not verdict.passed and verdict.share < 0.3
+    assert after is state and float(after.champion["w"][0]) == 1.0
+
+
+def test_equals_do_not_pass(monkeypatch) -> None:
+    for settings in SETTINGS.values():
+        _, _, verdict = judged(monkeypatch, settings, "perfect", "perfect")
+        assert not verdict.passed and verdict.share == pytest.approx(0.5, abs=0.2)
+
+
+def test_it_is_held_every_so_many_cycles() -> None:
+    plan = Plan(replace(TINY, gate=GateSettings(kind="share", every=3)))
+    assert [cycle for cycle in range(1, 10) if gate.due(plan, cycle)] == [3, 6, 9]
+    assert not any(gate.due(Plan(TINY), cycle) for cycle in range(1, 50))
+
+
+def test_thresholds_that_mean_nothing_are_refused() -> None:
+    for settings in (GateSettings(kind="share", threshold=1.0), GateSettings(kind="sequential", threshold=0.5)):
+        with pytest.raises(TrainingError, match=r"gate\.threshold"):
+            replace(TINY, gate=settings)
+
+
+def test_networks_really_meet() -> None:
+    """A network against itself, with real players: half the points, and it does not pass."""
+    plan = Plan(replace(TINY, gate=GateSettings(kind="share", games=8, simulations=2)))
+    variables = plan.network.init(jax.random.key(0))
+    state = State(None, None, type("Learned", (), {"averaged": variables})(), variables)
+    after, verdict = gate.attempt(plan, state, Ledger(cycle=1))
+    assert verdict.share == 0.5 and not verdict.passed and after is state
+    assert verdict.fields() == {"gate_passed": False, "gate_share": 0.5, "gate_games": verdict.games}

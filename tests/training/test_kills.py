@@ -1,0 +1,213 @@
+"""Runs in processes of their own, killed for real: what was announced is there, and going on loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tabia.training import checkpoint, metrics
+from tabia.training.directory import RunDirectory
+from tabia.training.evaluate import Evaluate
+from tabia.training.loop import Onlooker, Training, train
+from tabia.training.metrics import Metrics
+from tabia.training.stored_games import StoredGames
+
+from .comparing import games, same, timeless
+from .conftest import TINY
+
+STEPS = ("made", "weights", "state", "manifest", "renamed", "synced", "verified", "pruned")
+ENDLESS = TINY.changed({"cycles": 1_000_000, "evaluation.every": 0, "checkpoints.every": 1})
+_SAVING = """
+import os, signal, sys
+from pathlib import Path
+from tabia.training import checkpoint
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training
+
+root, steps = Path(sys.argv[1]), sys.argv[2:]
+training = Training.resume(RunDirectory(root / steps[0]))
+training.ledger.cycle = 5
+for step in steps:
+    child = os.fork()
+    if not child:
+        def watch(done):
+            if done == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.ledger, watch=watch)
+        os._exit(3)
+    print(step, os.WTERMSIG(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which the second process need not compile what the first has compiled."""
+    return os.environ | {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("programs")),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }  # fmt: skip
+
+
+class Process:
+    """`tabia resume DIR --json`, its lines read while it runs."""
+
+    def __init__(self, run: RunDirectory, env: dict[str, str]) -> None:
+        words = [sys.executable, "-c", "from tabia.cli.main import app; app()", "resume", str(run.path), "--json"]
+        self.process = subprocess.Popen(words, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines: list[dict] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.endswith("\n"):
+                self.lines.append(json.loads(line))
+
+    def wait_for(self, wanted, seconds: float = 240.0) -> None:
+        """Until a line is as wanted, or the process has ended."""
+        until = time.monotonic() + seconds
+        while not any(wanted(line) for line in tuple(self.lines)) and self.process.poll() is None:
+            assert time.monotonic() < until, self.lines
+            time.sleep(0.002)
+
+    def end(self, number: int) -> str:
+        """Send a signal and wait for the end; what was said on stderr."""
+        self.process.send_signal(number)
+        assert self.process.stderr is not None
+        said = self.process.stderr.read()
+        self.process.wait(240)
+        self._reader.join()
+        self.process.stderr.close()
+        self.process.stdout.close()
+        return said
+
+    @property
+    def announced(self) -> int:
+        """The newest checkpoint it told of."""
+        return max((line["cycle"] for line in self.lines if line.get("event") == "saved"), default=0)
+
+
+def test_killed_at_every_step_of_a_save(watched, tmp_path: Path) -> None:
+    for step in STEPS:
+        shutil.copytree(watched.run.path, tmp_path / step)
+    words = [sys.executable, "-W", "ignore", "-c", _SAVING, str(tmp_path), *STEPS]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=240)
+    assert done.stdout.split() == [word for step in STEPS for word in (step, str(int(signal.SIGKILL)))]
+    for step in STEPS:
+        found = Training.resume(RunDirectory(tmp_path / step))
+        whole = STEPS.index(step) >= STEPS.index("renamed")
+        assert found.ledger.cycle == (5 if whole else 4) and not found.notes
+        assert same(found.state, watched.training.state)
+
+
+def test_ctrl_c_finishes_the_cycle_saves_and_the_run_goes_on(tmp_path: Path, cache) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.create(ENDLESS.changed({"checkpoints.every": 1000}))
+    process = Process(run, cache)
+    process.wait_for(lambda line: line.get("loss_policy"))
+    said = process.end(signal.SIGINT)
+    assert process.process.returncode == 130 and f"Go on with: tabia resume {run.path}" in said
+    assert process.lines[-1]["event"] == "ended" and process.lines[-1]["why"] == "stopped"
+    assert process.announced == metrics.read(run)[-1]["cycle"] >= 2
+    training = Training.resume(run)
+    assert training.ledger.cycle == process.announced
+    training.config = training.config.changed({"cycles": training.ledger.cycle + 2})
+    assert train(training, [Metrics()]) == "finished"
+    assert [line["cycle"] for line in metrics.read(run)] == list(range(1, process.announced + 3))
+
+
+def test_killed_and_resumed_is_the_run_that_was_never_killed(watched, tmp_path: Path, cache) -> None:
+    """Half the run and a kill in one process, the rest in another: weights, replay, metrics and games are equal."""
+    run = RunDirectory(tmp_path / "run")
+    run.create(TINY)
+    process = Process(run, cache)
+    process.wait_for(lambda line: line.get("event") == "saved")
+    process.end(signal.SIGKILL)
+    assert process.announced >= 2
+    if checkpoint.cycles(run) != [2]:  # it was quicker than the kill
+        shutil.rmtree(run.checkpoints / "4", ignore_errors=True)
+        (run.games / "4.txt").unlink(missing_ok=True)
+    training = Training.resume(run)
+    assert training.ledger.cycle == 2 and not training.notes
+    assert train(training, [Evaluate(), Metrics(), StoredGames()]) == "finished"
+    assert same(training.state, watched.training.state)
+    assert timeless(run) == timeless(watched.run) and games(run) == games(watched.run)
+
+
+class _Until(Onlooker):
+    """Stops a run after a cycle."""
+
+    def __init__(self, cycle: int) -> None:
+        self.cycle = cycle
+
+    def cycled(self, training: Training, report) -> dict:
+        if training.ledger.cycle == self.cycle:
+            training.stopping.append(signal.SIGINT)
+        return {}
+
+
+def moments(count: int) -> Iterator[tuple[str, float]]:
+    """When to kill: two thirds while it trains and saves, the others anywhere from the start on."""
+    dice = random.Random(7)
+    for number in range(count):
+        yield ("start", dice.uniform(0.0, 8.0)) if number % 3 == 2 else ("saved", dice.uniform(0.0, 0.5))
+
+
+@pytest.mark.long
+def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
+    """Every kill leaves what was announced; and after all of them the run is the one that was never killed."""
+    run, announced, survived = RunDirectory(tmp_path / "killed"), 0, 0
+    run.create(ENDLESS)
+    for since, delay in moments(30):
+        process = Process(run, cache)
+        if since == "saved":
+            process.wait_for(lambda line: line.get("event") == "saved")
+        time.sleep(delay)
+        process.end(signal.SIGKILL)
+        assert process.process.returncode == -signal.SIGKILL
+        announced = max(announced, process.announced)
+        found = Training.resume(run)
+        assert found.ledger.cycle >= announced and not found.notes
+        survived += 1
+    last = Training.resume(run)
+    for observer in (Metrics(), StoredGames()):
+        observer.begun(last)
+    straight = Training.begin(RunDirectory(tmp_path / "straight"), ENDLESS)
+    train(straight, [Metrics(), StoredGames(), _Until(last.ledger.cycle)])
+    assert survived == 30 and last.ledger.cycle == straight.ledger.cycle >= 20
+    assert same(last.state, straight.state)
+    assert timeless(run) == timeless(straight.run) and games(run) == games(straight.run)
+    print(f"{survived} kills survived, {last.ledger.cycle} cycles equal to those of a run that was never killed")
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) -> None:
+    """The most memory a run of 2,000 cycles ever had, beside one of 200 with as many evaluations and checkpoints a
+    cycle.
+    """
+    peaks = []
+    for cycles in (200, 200, 2000):  # the first compiles, which takes memory of its own
+        run = RunDirectory(tmp_path / f"{len(peaks)}")
+        run.create(TINY.changed({"cycles": cycles, "evaluation.every": 50, "checkpoints.every": 50}))
+        process = Process(run, cache)
+        process._reader.join()
+        _, status, used = os.wait4(process.process.pid, 0)
+        assert status == 0 and process.lines[-1]["why"] == "finished"
+        peaks.append(used.ru_maxrss)
+        process.process.returncode = 0
+        process.process.stdout.close()
+        process.process.stderr.close()
+    print(f"peaks: {', '.join(f'{peak / 1024:.0f} MiB' for peak in peaks)}")
+    assert peaks[2] <= 1.1 * peaks[1]

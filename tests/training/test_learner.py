@@ -1,0 +1,132 @@
+"""Learning: the scan is the loop, averages and rates are what they are said to be, and steps make losses smaller."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.training import learner
+from tabia.training import state as states
+from tabia.training.config import LearnerSettings
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+
+from .conftest import TINY
+
+LEARNING = TINY.changed({"learner.steps": 4, "learner.batch": 32, "learner.warm_up": 3, "learner.average": 0.6})
+RATE = 0.01
+
+
+@cache
+def plan() -> Plan:
+    return Plan(LEARNING)
+
+
+@pytest.fixture(scope="module")
+def state() -> states.State:
+    """A run at its start, but with a replay full of opened games, made-up policies and outcomes."""
+    parts, rows, lanes = plan().selfplay, plan().rows, LEARNING.selfplay.games
+    begun = states.begin(plan())
+    many = replace(parts, settings=replace(parts.settings, games=rows * lanes)).begin(jax.random.key(3))
+    positions = jax.tree.map(lambda leaf: leaf.reshape(rows, lanes, *leaf.shape[1:]), many.states)
+    dice = jax.random.uniform(jax.random.key(4), begun.ring.plies.policy.shape)
+    policy = (dice * jax.vmap(jax.vmap(plan().game.legal))(positions)).astype(jnp.float16)
+    plies = begun.ring.plies._replace(states=positions, policy=policy, learned=jnp.ones((rows, lanes), bool))
+    outcome = 2 * jax.random.uniform(jax.random.key(5), begun.ring.outcome.shape) - 1
+    ring = begun.ring._replace(plies=plies, outcome=outcome, ready=plies.learned, rows=jnp.int32(rows))
+    return begun._replace(ring=ring)
+
+
+def _copied(tree):
+    return jax.tree.map(jnp.copy, tree)
+
+
+@pytest.fixture(scope="module")
+def steps(state) -> list[tuple[learner.Learned, learner.Losses]]:
+    """The plain twin: one optimiser step after the other."""
+    one = jax.jit(learner.learn_step, static_argnums=0)
+    key, made = jax.random.key(9), [(state.learned, None)]
+    for index in range(4):
+        made.append(one(plan().learner, made[-1][0], state.ring, jax.random.fold_in(key, index), jnp.float32(RATE)))
+    return made
+
+
+def test_a_chunk_is_its_steps_one_by_one(state, steps) -> None:
+    learned, losses = plan().learner.learn(_copied(state.learned), state.ring, jax.random.key(9), RATE)
+    for mine, theirs in zip(jax.tree.leaves(learned), jax.tree.leaves(steps[-1][0]), strict=True):
+        assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
+    for name, mean in losses._asdict().items():
+        assert float(mean) == pytest.approx(np.mean([float(getattr(found, name)) for _, found in steps[1:]]), rel=1e-4)
+    assert int(learned.steps) == 4
+
+
+def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
+    for count, ((before, _), (after, _)) in enumerate(pairwise(steps)):
+        keep = min(0.6, (1 + count) / (10 + count))
+        for old, new, mixed in zip(*map(jax.tree.leaves, (before.averaged, after.variables, after.averaged)),
+                                   strict=True):  # fmt: skip
+            expected = keep * np.asarray(old) + (1 - keep) * np.asarray(new)
+            assert np.asarray(mixed) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_rate_rises_in_the_warm_up(state, steps) -> None:
+    """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
+    moved = [
+        np.abs(np.asarray(new) - np.asarray(old)).max()
+        for old, new in zip(*map(jax.tree.leaves, (steps[0][0].variables, steps[1][0].variables)), strict=True)
+    ]
+    assert max(moved) == pytest.approx(RATE / 3, rel=0.1)
+
+
+@pytest.mark.parametrize("changes", [
+    {"optimiser": "sgd", "momentum": 0.5, "rate_end": 0.0},
+    {"optimiser": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
+])  # fmt: skip
+def test_losses_fall_on_what_is_learned(state, changes) -> None:
+    settings = replace(LEARNING.learner, steps=150, warm_up=0, average=0.0, **changes)
+    made = replace(plan().learner, settings=settings)
+    learned = made.begin(jax.random.key(0))
+    learned, first = made.learn(learned, state.ring, jax.random.key(1), 0.03)
+    learned, second = made.learn(learned, state.ring, jax.random.key(2), 0.03)
+    assert float(second.total) < float(first.total)
+    for averaged, latest in zip(jax.tree.leaves(learned.averaged), jax.tree.leaves(learned.variables), strict=True):
+        assert (np.asarray(averaged) == np.asarray(latest)).all()  # average=0: the latest play
+
+
+def test_rates() -> None:
+    cosine = LearnerSettings(rate=1.0, rate_end=0.2, schedule="cosine")
+    assert [learner.rate_at(cosine, at) for at in (0, 0.5, 1)] == pytest.approx([1.0, 0.6, 0.2])
+    assert learner.rate_at(cosine, 1 / 3) == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 3)) / 2)
+    assert learner.rate_at(LearnerSettings(rate=0.5, schedule="constant"), 0.9) == 0.5
+    stepped = LearnerSettings(rate=2.0, schedule="stepped", drops=((0.5, 0.1), (0.8, 0.01)))
+    rates = [learner.rate_at(stepped, at) for at in (0, 0.49, 0.5, 0.79, 0.8, 1)]
+    assert rates == pytest.approx([2, 2, 0.2, 0.2, 0.02, 0.02])
+
+
+def test_schedules_change_settings_on_the_way() -> None:
+    config = replace(TINY, schedule=(("search.simulations", ((0.0, 2), (0.5, 8))), ("replay.sessions", ((0.0, 1),
+                                      (0.25, 9)))))  # fmt: skip
+    assert [config.at(progress).search.simulations for progress in (0, 0.49, 0.5, 1)] == [2, 2, 8, 8]
+    assert config.at(0.3).replay.sessions == 9 and config.at(0.3).learner == TINY.learner
+    assert Plan(config.at(0.0)).window == 8 and Plan(config).rows == Plan(config.at(1.0)).rows == 72
+    assert TINY.at(0.7) is TINY
+
+
+@pytest.mark.parametrize(("name", "steps", "words"), [
+    ("search.simulations", ((0.1, 2),), "starts at 0 and rises"),
+    ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "starts at 0 and rises"),
+    ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
+    ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+    ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+])  # fmt: skip
+def test_schedules_that_cannot_be_kept_are_refused(name, steps, words) -> None:
+    with pytest.raises(TrainingError) as refused:
+        replace(TINY, schedule=((name, steps),))
+    assert words in str(refused.value)

@@ -1,0 +1,148 @@
+"""Losses and lessons: least at their targets, finite where masked, and consistent in every symmetry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.games import make
+from tabia.networks import Outputs
+from tabia.search.evaluators import by_seat, random_actions
+from tabia.training import losses
+from tabia.training.config import LearnerSettings, TargetSettings
+from tabia.training.losses import Lesson
+
+LEGAL = jnp.array([[True, True, True, False]] * 3)
+POLICY = jnp.array([[0.5, 0.25, 0.25, 0], [1.0, 0, 0, 0], [0, 0, 0, 0.0]])
+
+
+def lesson(**changes) -> Lesson:
+    """Three positions: one like any other, one with a single good move, one that is to be passed over."""
+    whole = Lesson(
+        jnp.zeros((3, 1, 1, 1)), LEGAL, POLICY, jnp.array([[1.0, -1.0], [0.0, 0.0], [jnp.pi, 9.0]]),
+        jnp.array([[0.5, -0.5], [0.5, -0.5], [7.0, 7.0]]), jnp.array([1.0, 1.0, 0.0]), jnp.array([1.0, 1.0, 0.0]),
+    )  # fmt: skip
+    return whole._replace(**changes)
+
+
+def outputs(logits, values=None, wdl=None) -> Outputs:
+    values = jnp.zeros((3, 2)) if values is None else values
+    return Outputs(jnp.asarray(logits, jnp.float32), values, wdl)
+
+
+def least(learner: LearnerSettings, illegal: float) -> float:
+    """The policy loss of the target itself."""
+    logits = jnp.where(LEGAL, jnp.log(jnp.maximum(POLICY, 1e-12)), illegal)
+    return float(losses.policy_loss(outputs(logits), lesson(), learner)[0])
+
+
+@pytest.mark.parametrize("kind", ["cross_entropy", "squared"])
+@pytest.mark.parametrize("mask", [True, False])
+def test_the_policy_loss_is_nothing_at_its_target_and_more_elsewhere(kind: str, mask: bool) -> None:
+    learner = LearnerSettings(policy_loss=kind, mask_illegal=mask)
+    assert least(learner, illegal=-40.0) == pytest.approx(0, abs=1e-5)
+    for seed in range(5):
+        logits = jax.random.normal(jax.random.key(seed), (3, 4))
+        loss, entropy, target_entropy, agreement = losses.policy_loss(outputs(logits), lesson(), learner)
+        assert 0 < float(loss) < jnp.inf and 0 < float(entropy) < np.log(3) and 0 <= float(agreement) <= 1
+        assert float(target_entropy) == pytest.approx((0.5 * np.log(2) + 0.5 * np.log(4)) / 2)
+
+
+@pytest.mark.parametrize("kind", ["cross_entropy", "squared"])
+def test_illegal_moves_take_no_part_unless_asked(kind: str) -> None:
+    masked = LearnerSettings(policy_loss=kind)
+    assert least(masked, illegal=30.0) == pytest.approx(least(masked, illegal=-30.0), abs=1e-6)
+    slope = jax.grad(lambda logits: losses.policy_loss(outputs(logits), lesson(), masked)[0])(jnp.ones((3, 4)))
+    assert np.isfinite(slope).all() and not slope[:, 3].any() and not slope[2].any() and slope[:2, :3].any()
+
+
+def test_open_illegal_moves_cost_the_cross_entropy() -> None:
+    learner = LearnerSettings(mask_illegal=False)
+    assert least(learner, illegal=0.0) == pytest.approx(np.log(2), abs=1e-5)  # half the odds go to the illegal move
+    assert np.isfinite(least(learner, illegal=1e4))
+
+
+def test_the_squared_value_loss_is_nothing_at_the_mixture() -> None:
+    at = losses.value_loss(outputs(jnp.zeros((3, 4)), 0.7 * lesson().outcome + 0.3 * lesson().searched),
+                           lesson(), LearnerSettings(), 0.3)  # fmt: skip
+    assert float(at) == pytest.approx(0, abs=1e-6)
+    off = losses.value_loss(outputs(jnp.zeros((3, 4)), lesson().outcome), lesson(), LearnerSettings(), 0.3)
+    assert float(off) == pytest.approx((0.15**2 + 0.15**2) / 2)
+
+
+def test_the_cross_entropy_of_values_is_least_at_the_mixture() -> None:
+    learner = LearnerSettings(value_loss="cross_entropy")
+    chances = 0.7 * losses.win_draw_loss(lesson().outcome[:, 0]) + 0.3 * losses.win_draw_loss(lesson().searched[:, 0])
+    assert np.asarray(chances[:2]) == pytest.approx(np.array([[0.85, 0.15, 0], [0.15, 0.85, 0]]), abs=1e-6)
+
+    def loss(wdl):
+        return losses.value_loss(outputs(jnp.zeros((3, 4)), wdl=wdl), lesson(), learner, 0.3)
+
+    best = jnp.log(jnp.maximum(chances, 1e-9))
+    entropy = -(0.85 * np.log(0.85) + 0.15 * np.log(0.15))
+    assert float(loss(best)) == pytest.approx(entropy, abs=1e-5)
+    assert np.abs(np.asarray(jax.grad(loss)(best))).max() < 1e-6
+
+
+def test_a_lesson_without_weight_costs_nothing() -> None:
+    nothing = lesson(weight=jnp.zeros(3), policy_weight=jnp.zeros(3))
+    for learner in (LearnerSettings(), LearnerSettings(policy_loss="squared", value_loss="cross_entropy")):
+        found = losses.losses(outputs(jnp.ones((3, 4)), wdl=jnp.ones((3, 3))), nothing, learner, TargetSettings())
+        assert [float(value) for value in found] == [0.0] * 6
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.25, 0.0, 0.5, 1.0])
+def test_win_draw_loss_has_the_value_as_its_mean(value: float) -> None:
+    chances = np.asarray(losses.win_draw_loss(jnp.array([value])))[0]
+    assert chances.sum() == pytest.approx(1) and (chances >= 0).all() and chances[0] - chances[2] == value
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_from_mover_undoes_by_seat(seats: int) -> None:
+    mover = jnp.arange(12) % seats
+    values = jax.random.normal(jax.random.key(0), (12, seats))
+    assert (losses.from_mover(by_seat(values, mover), mover) == values).all()
+    assert (by_seat(losses.from_mover(values, mover), mover) == values).all()
+    assert (losses.from_mover(values, mover)[:, 0] == values[jnp.arange(12), mover]).all()
+
+
+@pytest.mark.parametrize(("id", "moves"), [("tictactoe", 4), ("connect4", 9), ("othello", 7)])
+def test_a_turned_lesson_is_the_lesson_of_the_turned_game(id: str, moves: int) -> None:
+    """The same game played in a symmetry leads to the turned observation, legal moves and policy."""
+    game, count = make(id), 16
+    each = np.arange(count) % len(game.symmetries)
+    goes_to = jnp.asarray(np.stack([symmetry.actions for symmetry in game.symmetries])[each])
+    plain = turned = jax.vmap(game.init)(jax.random.split(jax.random.key(0), count))
+    step, legal = jax.jit(jax.vmap(game.step)), jax.jit(jax.vmap(game.legal))
+    for ply in range(moves):
+        actions = random_actions(jax.random.key(ply), legal(plain))
+        plain = step(plain, actions)
+        turned = step(turned, goes_to[jnp.arange(count), actions])
+    observe = jax.jit(jax.vmap(game.observe))
+    policy = jax.random.uniform(jax.random.key(1), (count, game.num_actions)) * legal(plain)
+    made = Lesson(observe(plain), legal(plain), policy, *[jnp.zeros((count, 2))] * 2, *[jnp.ones(count)] * 2)
+    found = losses.turned(game, made, jax.random.key(0), drawn=jnp.asarray(each))
+    assert (found.observations == observe(turned)).all() and (found.legal == legal(turned)).all()
+    assert (jnp.take_along_axis(found.policy, goes_to, axis=1) == policy).all()
+
+
+def test_symmetries_are_drawn_evenly() -> None:
+    game, count = make("tictactoe"), 800
+    corner = jnp.zeros((count, 9)).at[:, 0].set(1.0)
+    made = Lesson(jnp.zeros((count, 3, 3, 2)), corner > 0, corner, *[jnp.zeros((count, 2))] * 2, *[jnp.ones(count)] * 2)
+    corners = losses.turned(game, made, jax.random.key(0)).policy.sum(0)
+    assert np.asarray(corners)[[0, 2, 6, 8]] == pytest.approx(200, abs=4 * np.sqrt(200))
+
+
+def test_quick_plies_teach_values_alone() -> None:
+    half = lesson(policy_weight=jnp.array([1.0, 0.0, 0.0]))
+    logits = jnp.array([[1.0, 0, 0, 0], [0, 9.0, 0, 0], [0, 0, 0, 0]])
+    alone = losses.losses(outputs(logits), half, LearnerSettings(), TargetSettings())
+    other = losses.losses(outputs(logits.at[1].set(0.0)), half, LearnerSettings(), TargetSettings())
+    assert float(alone.policy) == float(other.policy) and float(alone.value) > 0
+    weighed = losses.losses(outputs(logits), half, replace(LearnerSettings(), value_weight=3.0), TargetSettings())
+    assert float(weighed.total) == pytest.approx(float(alone.policy) + 3 * float(alone.value))

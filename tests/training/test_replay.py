@@ -1,0 +1,130 @@
+"""The replay against a twin that keeps whole games, and what is drawn from it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.training import replay
+from tabia.training.selfplay import Plies
+
+from .outcome_twin import Game, Ply
+
+LANES, CHUNK, CAPACITY, LONGEST = 6, 4, 24, 12
+REACH = LONGEST + CHUNK
+
+
+class Lane:
+    """Made-up games one after the other, and the twin's memory of them."""
+
+    def __init__(self, dice: np.random.Generator, seats: int) -> None:
+        self.dice, self.seats = dice, seats
+        self.games: list[Game] = []
+        self.rows: list[tuple[Game, int]] = []  # of every row ever: the game and the position in it
+        self.length = 0
+
+    def play(self) -> Ply:
+        if not self.games or self.games[-1].over:
+            self.games.append(Game())
+            self.length = int(self.dice.integers(1, LONGEST + 1))
+        game = self.games[-1]
+        values = self.dice.uniform(-1, 1, self.seats).astype(np.float32)
+        ended = len(game.plies) + 1 == self.length
+        scores = self.dice.choice([-1.0, 0.0, 1.0], self.seats).astype(np.float32) if ended else None
+        ply = Ply(values, bool(self.dice.random() < 0.15), scores)
+        game.plies.append(ply)
+        self.rows.append((game, len(game.plies) - 1))
+        return ply
+
+
+def chunk(lanes: list[Lane], first: int) -> Plies:
+    """The next plies of all lanes, as self-play would leave them; `action` says in which row each is."""
+    grid = [[lane.play() for lane in lanes] for _ in range(CHUNK)]
+    shape, seats = (CHUNK, len(lanes)), lanes[0].seats
+    none = np.zeros((CHUNK, len(lanes), seats), np.float32)
+    for row, line in enumerate(grid):
+        for column, ply in enumerate(line):
+            # What a game still going on scores must never be looked at.
+            none[row, column] = 9.0 if ply.scores is None else ply.scores
+    flags = np.zeros(shape, bool)
+    plies = Plies(
+        states=np.zeros(shape, np.int32), policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
+        action=np.broadcast_to(first + np.arange(CHUNK, dtype=np.int32)[:, None], shape),
+        values=np.array([[ply.values for ply in line] for line in grid]), agrees=flags, resigned=flags, learned=flags,
+        scores=none, ended=np.array([[ply.scores is not None for ply in line] for line in grid]),
+        explored=np.array([[ply.explored for ply in line] for line in grid]), ply=np.zeros(shape, np.int32),
+        opening=np.zeros(shape, np.int32),
+    )  # fmt: skip
+    return jax.tree.map(jnp.asarray, plies)
+
+
+@pytest.mark.parametrize(("seats", "decay"), [(2, 1.0), (3, 0.8)])
+def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None:
+    """Games span chunks, the ring is written over several times, random moves come anywhere, the last one too."""
+    dice = np.random.default_rng(seats)
+    lanes = [Lane(dice, seats) for _ in range(LANES)]
+    ring, became = None, np.zeros((40 * CHUNK, LANES), int)
+    before = np.zeros((40 * CHUNK, LANES), bool)
+    for number in range(40):
+        plies = chunk(lanes, number * CHUNK)
+        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
+        ring = replay.add(ring, plies, reach=REACH, decay=decay)
+        written = (number + 1) * CHUNK
+        ready, outcome = np.array(ring.ready), np.array(ring.outcome)
+        now = np.zeros_like(before)
+        for row in range(max(0, written - CAPACITY), written):
+            for column, lane in enumerate(lanes):
+                game, index = lane.rows[row]
+                expected, place = game.outcome(index, decay), (row % CAPACITY, column)
+                now[row, column] = ready[place]
+                assert now[row, column] == (expected is not None)
+                if expected is not None:
+                    assert outcome[place] == pytest.approx(expected, abs=1e-5)
+        became += now & ~before
+        before |= now
+        assert ready.sum() == now.sum()  # nothing else is ready, not even rows never written
+        assert int(replay.ready_positions(ring, 10)) == now[max(0, written - 10) : written].sum()
+    known = [[game.outcome(index, decay) is not None for game, index in lane.rows] for lane in lanes]
+    assert (became == np.array(known).T).all()  # no position was lost, and each became ready once
+    ends = [game.plies[-1] for lane in lanes for game in lane.games if game.over]
+    assert any(ply.explored for ply in ends) and sum(map(len, (lane.games for lane in lanes))) > 100
+
+
+@pytest.fixture(scope="module")
+def ring() -> replay.Ring:
+    """A ring of 6 x 24 positions that went round once; `action` is the row a position was written in."""
+    lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
+    ring = None
+    for number in range(9):
+        plies = chunk(lanes, number * CHUNK)
+        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
+        ring = replay.add(ring, plies._replace(prior=plies.prior * 0 + jnp.arange(LANES)[None, :]), reach=REACH)
+    assert ring is not None
+    return ring
+
+
+@pytest.mark.parametrize("window", [8, 1000])
+def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window: int) -> None:
+    count = 40_000
+    found = replay.sample(ring, jax.random.key(1), count, window)
+    oldest = 36 - min(window, CAPACITY)
+    rows, columns = np.asarray(found.plies.action), np.asarray(found.plies.prior).astype(int)
+    kept = np.asarray(found.weight) == 1
+    assert kept.mean() > 0.99 and rows.min() >= oldest and rows.max() < 36
+    ready = np.asarray(ring.ready)
+    assert ready[rows[kept] % CAPACITY, columns[kept]].all()
+    drawn = np.zeros((36, LANES))
+    np.add.at(drawn, (rows[kept], columns[kept]), 1)
+    places = [(row, lane) for row in range(oldest, 36) for lane in range(LANES) if ready[row % CAPACITY, lane]]
+    counts = np.array([drawn[place] for place in places])
+    expected = counts.sum() / len(places)
+    chi_square, freedom = ((counts - expected) ** 2 / expected).sum(), len(places) - 1
+    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four of its standard deviations
+
+
+def test_nothing_ready_weighs_nothing(ring: replay.Ring) -> None:
+    empty = ring._replace(ready=jnp.zeros_like(ring.ready))
+    assert not replay.sample(empty, jax.random.key(0), 40_000, 8).weight.any()
+    assert int(replay.ready_positions(empty, 24)) == 0

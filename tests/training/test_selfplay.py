@@ -1,0 +1,218 @@
+"""Self-play: the scan is the loop, the plies are games by the rules, and every setting does what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.games import make
+from tabia.training import replay, selfplay
+from tabia.training.config import SearchSettings, SelfPlaySettings
+from tabia.training.plan import Plan
+from tabia.training.selfplay import Lanes, Plies, SelfPlay
+
+from .conftest import TINY
+from .outcome_twin import Game, Ply
+
+LIVELY = TINY.changed({"selfplay.explore": 0.15, "selfplay.resign": 0.5, "selfplay.resign_checked": 0.5,
+                       "selfplay.temperature_moves": 3, "selfplay.temperature_switch": "random"})  # fmt: skip
+CHUNKS = 6
+
+
+@cache
+def plan() -> Plan:
+    return Plan(LIVELY)
+
+
+@pytest.fixture(scope="module")
+def variables():
+    """An untrained network that has strong opinions all the same, so that some resign."""
+    made = plan().network.init(jax.random.key(5))
+    made.params["value.out"]["linear"]["kernel"] = jax.random.normal(jax.random.key(6), (16, 2))
+    return made
+
+
+@pytest.fixture(scope="module")
+def played(variables) -> tuple[list[Lanes], list[Plies]]:
+    """Some chunks one after the other: the lanes before each and after the last, and the plies."""
+    lanes, plies = [plan().selfplay.begin(jax.random.key(1))], []
+    for number in range(CHUNKS):
+        after, left = plan().selfplay.play(variables, lanes[-1], jax.random.fold_in(jax.random.key(2), number))
+        lanes.append(after)
+        plies.append(left)
+    return lanes, plies
+
+
+@pytest.fixture(scope="module")
+def rows(played) -> Plies:
+    """All plies [T, B] as numpy arrays."""
+    return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves]), *played[1])
+
+
+def test_a_chunk_is_its_plies_one_by_one(variables, played) -> None:
+    one = jax.jit(selfplay.play_ply, static_argnums=0)
+    parts, game = plan().selfplay, plan().game
+    weights = parts.network.fold(variables, jnp.float32)
+    for number in range(2):
+        key = jax.random.fold_in(jax.random.key(2), number)
+        pool_key, play_key = jax.random.split(key)
+        pool, lanes = selfplay._fresh(parts, pool_key), played[0][number]
+        for ply in range(LIVELY.selfplay.plies):
+            lanes = selfplay.restart(game, lanes, pool, jnp.int32(ply))
+            lanes, left = one(parts, weights, lanes, jax.random.fold_in(play_key, ply))
+            _same(left, jax.tree.map(lambda leaf, ply=ply: leaf[ply], played[1][number]))
+        _same(lanes, played[0][number + 1])
+
+
+def _same(one, other) -> None:
+    """Whole numbers and truths are equal, floats up to rounding."""
+    for mine, theirs in zip(*([np.asarray(leaf) for leaf in jax.tree.leaves(tree)] for tree in (one, other)),
+                            strict=True):  # fmt: skip
+        if mine.dtype in (np.float32, np.float16):
+            assert mine == pytest.approx(theirs, abs=1e-5 if mine.dtype == np.float32 else 2e-3)
+        else:
+            assert (mine == theirs).all()
+
+
+def test_plies_are_games_by_the_rules(rows: Plies) -> None:
+    game = plan().game
+    count = rows.ended.shape
+    states = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows.states)
+    legal, over = jax.vmap(game.legal)(states), jax.vmap(game.over)(states)
+    assert np.take_along_axis(np.asarray(legal), rows.action.reshape(-1, 1), 1).all() and not over.any()
+    assert (np.where(np.asarray(legal), 0, rows.policy.reshape(len(legal), -1)) == 0).all()
+    assert rows.policy.astype(np.float32).sum(-1) == pytest.approx(1, abs=1e-2)
+    after = jax.vmap(game.step)(states, jnp.asarray(rows.action.reshape(-1)))
+    ended = np.asarray(jax.vmap(game.over)(after)).reshape(count)
+    assert (rows.ended == (ended | rows.resigned)).all() and rows.resigned.any() and ended.any()
+    scores = np.asarray(game.scale(jax.vmap(game.scores)(after))).reshape(*count, 2)
+    finished = ended & ~rows.resigned
+    assert (rows.scores[finished] == scores[finished]).all()
+    after = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*count, *leaf.shape[1:]), after)
+    going = ~rows.ended[:-1]
+    for now, then in zip(jax.tree.leaves(rows.states), jax.tree.leaves(after), strict=True):
+        assert (now[1:][going] == then[:-1][going]).all()
+    assert (rows.ply[1:][going] == rows.ply[:-1][going] + 1).all()
+    assert (rows.opening[1:][going] == rows.opening[:-1][going]).all()
+
+
+def test_every_game_that_ends_makes_room_for_one_that_begins(rows: Plies) -> None:
+    first = rows.ply == rows.opening
+    assert first[0].all()  # a lane's first ply is a game's first
+    assert (first[1:] == rows.ended[:-1]).all()
+    assert rows.ended[:-1].sum() > 50
+
+
+def test_whoever_resigns_loses_unless_the_game_is_played_on(rows: Plies, played) -> None:
+    mover = np.asarray(jax.vmap(jax.vmap(plan().game.mover))(rows.states))
+    own = np.take_along_axis(rows.values, mover[..., None], -1)[..., 0]
+    given_up = rows.scores[rows.resigned]
+    assert (np.take_along_axis(given_up, mover[rows.resigned][:, None], 1) == -1).all()
+    assert (given_up.sum(1) == 0).all() and (own[rows.resigned] < -LIVELY.selfplay.resign).all()
+    beaten = (own < -LIVELY.selfplay.resign) & ~rows.resigned
+    assert beaten.any() and rows.resigned.any() and not (rows.resigned & rows.explored).any()
+
+
+def test_outcomes_of_real_games_are_the_twins(rows: Plies, played) -> None:
+    """No game is thrown away: all positions of finished games can be learned from, and none of others but before
+    random moves.
+    """
+    ring = replay.make_room(played[1][0], len(rows.ended))
+    for plies in played[1]:
+        ring = replay.add(ring, plies, reach=plan().reach)
+    ready, outcome = np.asarray(ring.ready), np.asarray(ring.outcome)
+    games, ended = 0, 0
+    for lane in range(rows.ended.shape[1]):
+        game, begun = Game(), 0
+        for row in range(len(rows.ended)):
+            scores = rows.scores[row, lane] if rows.ended[row, lane] else None
+            game.plies.append(Ply(rows.values[row, lane], rows.explored[row, lane], scores))
+            if game.over or row == len(rows.ended) - 1:
+                for index in range(len(game.plies)):
+                    place, expected = (begun + index, lane), game.outcome(index, 1.0)
+                    assert ready[place] == (expected is not None) and (ready[place] or not game.over)
+                    assert expected is None or outcome[place] == pytest.approx(expected, abs=1e-6)
+                games, ended = games + 1, ended + game.over
+                game, begun = Game(), row + 1
+    assert ended == rows.ended.sum() and games - ended <= rows.ended.shape[1]
+    assert rows.explored.mean() == pytest.approx(LIVELY.selfplay.explore, abs=0.05)
+
+
+@partial(jax.jit, static_argnums=(0, 2))
+def _games(parts: SelfPlay, key, spread: bool = False) -> Lanes:
+    return selfplay._fresh(parts, key, spread=spread)
+
+
+def _fresh(**settings) -> Lanes:
+    wanted = SelfPlaySettings(games=4000, **settings)
+    return jax.tree.map(np.asarray, _games(replace(plan().selfplay, settings=wanted), jax.random.key(0)))
+
+
+def test_openings_have_the_share_and_the_lengths_asked_for() -> None:
+    lanes = _fresh(opened=0.3, opening_moves=4, temperature_moves=5, temperature_switch="random")
+    counts = np.bincount(lanes.ply, minlength=5)
+    assert len(counts) == 5 and (lanes.opening == lanes.ply).all()
+    assert counts[0] / 4000 == pytest.approx(0.7, abs=4 * np.sqrt(0.21 / 4000))
+    assert counts[1:] == pytest.approx(300, abs=4 * np.sqrt(300))
+    assert np.bincount(lanes.until) == pytest.approx(4000 / 6, abs=4 * np.sqrt(4000 / 6))
+    assert lanes.stubborn.mean() == pytest.approx(0.1, abs=0.02)
+    stones = np.asarray(jax.vmap(make("tictactoe").observe)(lanes.states)).reshape(4000, 9, -1)[..., :2].sum((1, 2))
+    assert (stones == lanes.ply).all()
+
+
+def test_an_opening_that_would_end_the_game_is_not_played() -> None:
+    lanes = _fresh(opened=1.0, opening_moves=8)
+    game = make("tictactoe")
+    assert not np.asarray(jax.vmap(game.over)(lanes.states)).any()
+    stones = np.asarray(jax.vmap(game.observe)(lanes.states)).reshape(4000, 9, -1)[..., :2].sum((1, 2))
+    assert (stones == lanes.ply).all() and lanes.ply.max() == 8 and (lanes.ply == 0).any()
+
+
+def test_no_openings() -> None:
+    assert not _fresh(opened=1.0, opening_moves=0).ply.any()
+    assert not _fresh(opened=0.0, opening_moves=4).ply.any()
+
+
+def _chosen(monkeypatch: pytest.MonkeyPatch, ply, **settings):
+    """The moves chosen in 4000 lanes where the search plays 2 and recommends 0, 1, 2 at 20, 30, 50 percent."""
+    lanes, policy = 4000, jnp.broadcast_to(jnp.array([0.2, 0.3, 0.5, 0.0]), (4000, 4))
+    result = SimpleNamespace(action=jnp.full((lanes,), 2, jnp.int32), policy=policy, tree=None)
+    monkeypatch.setattr(
+        selfplay, "root_view", lambda tree: SimpleNamespace(legal=jnp.array([[True, True, True, False]] * lanes))
+    )
+    parts = replace(plan().selfplay, settings=SelfPlaySettings(games=lanes, **settings))
+    counted = Lanes(None, jnp.full((lanes,), ply), None, jnp.full((lanes,), 3), None)
+    action, wild = selfplay.choose(parts, result, counted, jax.random.key(3))
+    return np.bincount(np.asarray(action), minlength=4) / lanes, np.asarray(wild)
+
+
+def test_temperature_rules_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    hot = {"temperature": 1.0, "temperature_end": 0.0}
+    assert _chosen(monkeypatch, 2, **hot)[0] == pytest.approx([0.2, 0.3, 0.5, 0], abs=0.03)
+    assert _chosen(monkeypatch, 3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the search's own move
+    sharp = np.array([0.2, 0.3, 0.5, 0]) ** 2
+    assert _chosen(monkeypatch, 0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
+
+
+def test_random_moves_come_as_often_as_asked_and_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares, wild = _chosen(monkeypatch, 5, explore=0.3)
+    assert wild.mean() == pytest.approx(0.3, abs=0.03)
+    assert shares == pytest.approx([0.1, 0.1, 0.8, 0], abs=0.03)
+    assert not _chosen(monkeypatch, 5)[1].any()
+
+
+def test_quick_plies_are_played_but_not_learned(variables) -> None:
+    """A ply is searched in full or quickly in all lanes alike; Gumbel's visits tell which."""
+    settings = SearchSettings(simulations=4, considered=4, fast_simulations=1, full_share=0.5)
+    parts = replace(plan().selfplay, search=settings, settings=replace(TINY.selfplay, games=4, plies=32))
+    plies = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1]
+    learned = np.asarray(plies.learned)
+    assert (learned == learned[:, :1]).all() and 8 <= learned[:, 0].sum() <= 24
+    ring = replay.add(replay.make_room(plies, 64), plies, reach=64)
+    assert (np.asarray(ring.ready)[:32] & ~learned).any()  # their outcomes are learned all the same
