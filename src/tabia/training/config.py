@@ -64,6 +64,8 @@ class SelfPlaySettings:
     """The share of games that begin with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
+    teacher: str = ""
+    """A simple player (random, greedy, initialize) that plays instead of the network; schedule it for the start."""
     explore: float = bounded(0.0, 0.0, 1.0)
     """The share of moves replaced by random ones; what happened after one never counts for positions before it."""
     resign: float = bounded(0.0, 0.0, 1.0)

@@ -8,6 +8,8 @@ from functools import cached_property
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.networks import Network
+from tabia.players import make as make_player
+from tabia.players.simple import Greedy, Initialize, Random
 from tabia.training.config import Config
 from tabia.training.errors import TrainingError
 from tabia.training.learner import Learner
@@ -76,6 +78,12 @@ class Plan:
             raise TrainingError(f"selfplay.resign is for two seats; {game.id} has {game.num_players}.")
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError("search.cut_loops does not go with games of chance.")
+        if config.selfplay.teacher and not isinstance(
+            make_player(config.selfplay.teacher, game), Random | Greedy | Initialize
+        ):
+            raise TrainingError(
+                f"selfplay.teacher={config.selfplay.teacher!r}: random, greedy and initialize can teach."
+            )
         held = self.rows * config.selfplay.games
         if config.learner.batch > held:
             raise TrainingError(f"learner.batch={config.learner.batch} is more than the replay's {held} positions.")

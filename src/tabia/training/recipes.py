@@ -6,6 +6,7 @@ A recipe is a configuration with a heading: `about`, what it is; `expect`, what 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -71,9 +72,10 @@ def for_game(game: str) -> list[Recipe]:
 def default(game: str) -> Recipe:
     """What `tabia train GAME` takes: Tabia's own recipe for the game and this machine, or the one for any game."""
     here = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    own = [recipe for recipe in for_game(game) if not recipe.name.startswith("s") or recipe.game == ANY]
-    exact = [recipe for recipe in own if recipe.game != ANY and make_game(recipe.game).id == make_game(game).id]
-    for group in (exact, [recipe for recipe in own if recipe.game == ANY]):
-        for recipe in sorted(group, key=lambda recipe: recipe.device != here):
-            return recipe
-    raise TrainingError(f"There is no recipe for {game}.")
+    own = [
+        recipe for recipe in for_game(game) if not re.match(r"s\d-", recipe.name)
+    ]  # a thesis's is never taken unasked
+    made_for = [recipe for recipe in own if recipe.game != ANY and make_game(recipe.game).id == make_game(game).id]
+    others = [recipe for recipe in own if recipe.game == ANY]
+    ranked = sorted([*made_for, *others], key=lambda recipe: recipe.device != here)
+    return ranked[0]

@@ -16,12 +16,12 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables
+from tabia.players import make as make_player
 from tabia.players.searching import Forward
 from tabia.search import Gumbel, Noise, Puct, Search
 from tabia.search.choice import visit_policy
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.evaluators import random_actions, step
-from tabia.search.search import Result
 from tabia.search.tree import root_view
 from tabia.training.config import SearchSettings, SelfPlaySettings
 from tabia.training.precision import compute_type
@@ -109,51 +109,73 @@ def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array) -> tup
 
 def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
     """One move in every lane."""
-    search_key, move_key, chance_key = jax.random.split(key, 3)
-    result, learned = think(plan, weights, lanes.states, search_key)
-    action, explored = choose(plan, result, lanes, move_key)
+    think_key, move_key, chance_key = jax.random.split(key, 3)
+    thought, learned = think(plan, weights, lanes.states, think_key)
+    action, explored = choose(plan, thought, lanes, move_key)
     after = step(plan.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(plan.game.over)(after), plan.game.scale(jax.vmap(plan.game.scores)(after))
-    resigned, scores = give_up(plan, lanes, result.values, scores)
-    prior = jnp.where(root_view(result.tree).legal, root_view(result.tree).priors, 0.0)
+    resigned, scores = give_up(plan, lanes, thought.values, scores)
     left = Plies(
-        lanes.states, action, result.policy.astype(jnp.float16), result.values,
-        jnp.take_along_axis(prior, action[:, None], axis=1)[:, 0], action == jnp.argmax(prior, axis=-1),
-        scores, over | resigned, resigned, explored & ~resigned,  # a move not played is not random either
+        lanes.states, action, thought.policy.astype(jnp.float16), thought.values,
+        jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
+        action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned, explored,
         jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening,
     )  # fmt: skip
     # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
     return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), left
 
 
-def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Result, Array]:
+class Thought(NamedTuple):
+    """What is known of the positions before the moves are chosen."""
+
+    action: Array  # int32[B] the move to play where nothing is left to chance
+    policy: Array  # float32[B, A] what to learn, and to draw from
+    values: Array  # float32[B, P]
+    prior: Array  # float32[B, A] the network's own policy, 0 for illegal moves
+    legal: Array  # bool[B, A]
+
+
+def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thought, Array]:
     """Search every position, in full or (by a coin for the whole batch) quickly; whether it was in full."""
     settings = plan.search
-    full = make_search(plan.game, plan.network, settings, settings.simulations)
+    if plan.settings.teacher:
+        return taught(plan, states, key), jnp.array(True)
+
+    def searched(simulations: int) -> Thought:
+        search = make_search(plan.game, plan.network, settings, simulations)
+        result = search.explore(weights, states, key)
+        root = root_view(result.tree)
+        return Thought(
+            result.action, result.policy, result.values, jnp.where(root.legal, root.priors, 0.0), root.legal
+        )  # fmt: skip
+
     if not settings.fast_simulations:
-        return full.explore(weights, states, key), jnp.array(True)
-    quick = make_search(plan.game, plan.network, settings, settings.fast_simulations)
-    coin_key, key = jax.random.split(key)
-    thorough = jax.random.uniform(coin_key) < settings.full_share
-
-    def slim(search: Search) -> Result:
-        result = search.explore(weights, states, key)  # only the root of its tree is looked at afterwards
-        root = jax.tree.map(lambda leaf: leaf[:1], (result.tree.records, result.tree.states))
-        return result._replace(tree=result.tree._replace(records=root[0], states=root[1], squares=None, links=None,
-                                                         totals=None, prints=None))  # fmt: skip
-
-    return jax.lax.cond(thorough, lambda: slim(full), lambda: slim(quick)), thorough
+        return searched(settings.simulations), jnp.array(True)
+    full = jax.random.uniform(jax.random.fold_in(key, 0)) < settings.full_share
+    thought = jax.lax.cond(
+        full, lambda: searched(settings.simulations), lambda: searched(settings.fast_simulations)
+    )  # fmt: skip
+    return thought, full
 
 
-def choose(plan: SelfPlay, result: Result, lanes: Lanes, key: Array) -> tuple[Array, Array]:
+def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
+    """What a teacher would play, for a run's first games (S3); it has no opinion of values."""
+    choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
+    assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
+    legal = jax.vmap(plan.game.legal)(states)
+    values = jnp.zeros((legal.shape[0], plan.game.num_players))
+    return Thought(choice.actions, choice.policy, values, jnp.where(legal, choice.policy, 0.0), legal)
+
+
+def choose(plan: SelfPlay, thought: Thought, lanes: Lanes, key: Array) -> tuple[Array, Array]:
     """The moves to play, and which of them are random."""
     settings = plan.settings
     hot_key, cold_key, explore_key, coin_key = jax.random.split(key, 4)
 
     def drawn(temperature: float, key: Array) -> Array:
         if temperature == 0.0:
-            return result.action
-        odds = visit_policy_of(result.policy, temperature)
+            return thought.action
+        odds = visit_policy_of(thought.policy, temperature)
         return jax.random.categorical(key, jnp.log(odds), axis=-1).astype(jnp.int32)
 
     early = lanes.ply < lanes.until
@@ -161,7 +183,7 @@ def choose(plan: SelfPlay, result: Result, lanes: Lanes, key: Array) -> tuple[Ar
     if not settings.explore:
         return action, jnp.zeros(action.shape, bool)
     wild = jax.random.uniform(coin_key, action.shape) < settings.explore
-    return jnp.where(wild, random_actions(explore_key, root_view(result.tree).legal), action), wild
+    return jnp.where(wild, random_actions(explore_key, thought.legal), action), wild
 
 
 def visit_policy_of(policy: Array, temperature: float) -> Array:

@@ -76,6 +76,8 @@ def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
         section, _, key = name.rpartition(".")
         if name == "network":
             tables["network"] = {"preset": value}
+        elif name == "schedule":
+            tables["schedule"] = _value(value)
         elif name not in names() and not (section == "network" and "preset" in tables["network"]):
             raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, names())}")
         elif section:
