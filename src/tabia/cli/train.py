@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,7 @@ from tabia.cli import printing
 from tabia.cli.games import GameId, Json
 
 if TYPE_CHECKING:
+    from tabia.games.game import Game
     from tabia.training.config import Config
     from tabia.training.loop import Training
 
@@ -43,12 +44,15 @@ def train(
       [bold]tabia train connect4 --estimate[/]
     """
     from tabia.training.directory import RunDirectory
+    from tabia.training.evaluate import opponents
     from tabia.training.loop import Training
+    from tabia.training.plan import Plan
 
     config = _config(game_id, recipe, minutes, seed, changes or [])
     if estimate:
         _estimate(config, as_json)
         return
+    opponents(Plan(config))
     run = RunDirectory(out or _free(config))
     _train(Training.begin(run, config), as_json)
 
@@ -173,11 +177,11 @@ def _estimate(config: Config, as_json: bool) -> None:
         printing.console().print(printing.pairs(found.words()))
 
 
-def _named(game: Any, moves: tuple[int, ...]) -> str:
-    import jax
+def _named(game: Game, moves: tuple[int, ...]) -> str:
+    from tabia.games.table import Table
 
-    state, names = game.init(jax.random.key(0)), []
+    table, names = Table(game), []
     for action in moves:
-        names.append(game.move_name(action, state))
-        state = game.step(state, action)
+        names.append(game.move_name(action, table.state))
+        table.play(action)
     return " ".join(names)

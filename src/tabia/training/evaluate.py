@@ -18,6 +18,19 @@ from tabia.training.plan import Plan
 from tabia.training.state import playing
 
 
+def opponents(plan: Plan) -> list[Player]:
+    """Whom evaluations are played against; made before a run begins, so that a misspelt one is refused in time."""
+    settings = plan.config.evaluation
+    if not settings.every:
+        return []
+    try:
+        if settings.positions:
+            perfect.make(plan.game)
+        return [make_player(spec, plan.game) for spec in settings.opponents]
+    except PlayerError as error:
+        raise TrainingError(f"[evaluation] {error}") from None
+
+
 class Evaluate(Onlooker):
     """Every so many cycles, and after the last."""
 
@@ -26,15 +39,10 @@ class Evaluate(Onlooker):
         self._positions: positions.Positions | None = None
 
     def begun(self, training: Training) -> None:
-        """Make the opponents now, so that a misspelt one is refused before anything runs."""
         plan, settings = Plan(training.config), training.config.evaluation
-        try:
-            self._opponents = [make_player(spec, plan.game) for spec in settings.opponents if settings.every]
-            if settings.positions and settings.every:
-                perfect.make(plan.game)
-                self._positions = positions.draw(plan.game, settings.positions, seed=training.config.seed)
-        except PlayerError as error:
-            raise TrainingError(f"[evaluation] {error}") from None
+        self._opponents = opponents(plan)
+        if settings.positions and settings.every:
+            self._positions = positions.draw(plan.game, settings.positions, seed=training.config.seed)
 
     def cycled(self, training: Training, report: Report) -> dict[str, Any]:
         every = training.config.evaluation.every
