@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,22 @@ def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, mon
     found = resumed(run)
     assert found.ledger.cycle in (4, 5) and not found.notes and same(found.state, watched.training.state)
     assert not list(run.checkpoints.glob(".*"))
+
+
+@pytest.mark.parametrize("room", [1_000, 20_000])
+def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory, watched, room: int) -> None:
+    """The system itself refuses to write on, in the midst of the weights or of the state."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    sizes = [(run.checkpoints / "4" / name).stat().st_size for name in (checkpoint.WEIGHTS, checkpoint.STATE)]
+    assert 1_000 < sizes[0] < 20_000 < sizes[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(TrainingError, match=r"cycle 5 could not be saved.*File too large"):
+            save(run, watched.training, 5)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == ["2", "4"]
+    assert resumed(run).ledger.cycle == 4
 
 
 def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) -> None:

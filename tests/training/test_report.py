@@ -73,7 +73,7 @@ def test_a_run_that_has_not_begun_is_reported_as_such(unfinished: RunDirectory) 
 def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
     dice = np.random.default_rng(0)
     lines = [
-        {"cycle": cycle, "length": float(dice.random()), "first_moves": dice.integers(0, 9, 12).tolist()}
+        {"cycle": cycle, "length": float(dice.random()), "first_moves": {str(move): int(dice.integers(0, 9)) for move in range(12)}}
         for cycle in range(1, 401)
     ]
     thin = series.curve(lines, "length", most=100)
@@ -82,9 +82,9 @@ def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
     shares, moves = series.openings(lines, bands=5, most=10)
     assert shares.values.shape == (10, 6) and shares.values.sum(axis=1) == pytest.approx(np.ones(10))
     assert moves[-1] is None and moves[:-1] == sorted(moves[:-1])
-    totals = np.array([line["first_moves"] for line in lines]).sum(axis=0)
+    totals = np.array([list(line["first_moves"].values()) for line in lines]).sum(axis=0)
     assert len(set(moves[:-1]) & set(np.argsort(-totals)[:6])) >= 4
-    assert series.openings([{"cycle": 1, "first_moves": [0, 0]}])[1] == []
+    assert series.openings([{"cycle": 1, "first_moves": {}}])[1] == []
     assert [line["cycle"] for line in series.spread(lines, 3)] == [1, 201, 400]
 
 
