@@ -7,6 +7,9 @@ import json
 import os
 import resource
 import shutil
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +37,28 @@ from .comparing import same, timeless
 from .conftest import TINY
 
 STEPS = ("made", "weights", "state", "manifest", "renamed", "synced", "verified", "pruned")
+
+
+_SAVING = """
+import os, signal, sys
+from pathlib import Path
+from tabia.training import checkpoint
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training
+
+root, steps = Path(sys.argv[1]), sys.argv[2:]
+training = Training.resume(RunDirectory(root / steps[0]))
+training.ledger.cycle = 5
+for step in steps:
+    child = os.fork()
+    if not child:
+        def watch(done):
+            if done == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.ledger, watch=watch)
+        os._exit(3)
+    print(step, os.WTERMSIG(os.waitpid(child, 0)[1]))
+"""
 
 
 class Killed(BaseException):
@@ -72,6 +97,19 @@ def test_a_save_broken_off_at_any_step_leaves_a_sound_checkpoint(run: RunDirecto
     assert sorted(path.name for path in run.checkpoints.iterdir()) == (["2", "4", "5", "6"] if whole else
                                                                         ["2", "4", "6"])  # fmt: skip
     assert resumed(run).ledger.cycle == 6
+
+
+def test_killed_at_every_step_of_a_save(watched, tmp_path: Path) -> None:
+    for step in STEPS:
+        shutil.copytree(watched.run.path, tmp_path / step)
+    words = [sys.executable, "-W", "ignore", "-c", _SAVING, str(tmp_path), *STEPS]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=240)
+    assert done.stdout.split() == [word for step in STEPS for word in (step, str(int(signal.SIGKILL)))]
+    for step in STEPS:
+        found = Training.resume(RunDirectory(tmp_path / step))
+        whole = STEPS.index(step) >= STEPS.index("renamed")
+        assert found.ledger.cycle == (5 if whole else 4) and not found.notes
+        assert same(found.state, watched.training.state)
 
 
 def test_only_the_newest_can_be_resumed_and_all_keep_their_weights(run: RunDirectory, watched) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tabia.training import checkpoint, metrics
+from tabia.training import metrics
+from tabia.training.config import Config
 from tabia.training.directory import RunDirectory
-from tabia.training.evaluate import Evaluate
 from tabia.training.loop import Onlooker, Training, train
 from tabia.training.metrics import Metrics
 from tabia.training.stored_games import StoredGames
@@ -26,28 +25,7 @@ from tabia.training.stored_games import StoredGames
 from .comparing import games, same, timeless
 from .conftest import TINY
 
-STEPS = ("made", "weights", "state", "manifest", "renamed", "synced", "verified", "pruned")
 ENDLESS = TINY.changed({"cycles": 1_000_000, "evaluation.every": 0, "checkpoints.every": 1})
-_SAVING = """
-import os, signal, sys
-from pathlib import Path
-from tabia.training import checkpoint
-from tabia.training.directory import RunDirectory
-from tabia.training.loop import Training
-
-root, steps = Path(sys.argv[1]), sys.argv[2:]
-training = Training.resume(RunDirectory(root / steps[0]))
-training.ledger.cycle = 5
-for step in steps:
-    child = os.fork()
-    if not child:
-        def watch(done):
-            if done == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.ledger, watch=watch)
-        os._exit(3)
-    print(step, os.WTERMSIG(os.waitpid(child, 0)[1]))
-"""
 
 
 @pytest.fixture(scope="session")
@@ -99,51 +77,26 @@ class Process:
         return max((line["cycle"] for line in self.lines if line.get("event") == "saved"), default=0)
 
 
-def test_killed_at_every_step_of_a_save(watched, tmp_path: Path) -> None:
-    for step in STEPS:
-        shutil.copytree(watched.run.path, tmp_path / step)
-    words = [sys.executable, "-W", "ignore", "-c", _SAVING, str(tmp_path), *STEPS]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=240)
-    assert done.stdout.split() == [word for step in STEPS for word in (step, str(int(signal.SIGKILL)))]
-    for step in STEPS:
-        found = Training.resume(RunDirectory(tmp_path / step))
-        whole = STEPS.index(step) >= STEPS.index("renamed")
-        assert found.ledger.cycle == (5 if whole else 4) and not found.notes
-        assert same(found.state, watched.training.state)
+def begun(path: Path, config: Config = ENDLESS) -> RunDirectory:
+    """A run of which nothing but its configuration exists, so that `tabia resume` begins it."""
+    run = RunDirectory(path)
+    run.create(config)
+    return run
 
 
-def test_ctrl_c_finishes_the_cycle_saves_and_the_run_goes_on(tmp_path: Path, cache) -> None:
-    run = RunDirectory(tmp_path / "run")
-    run.create(ENDLESS.changed({"checkpoints.every": 1000}))
-    process = Process(run, cache)
-    process.wait_for(lambda line: line.get("loss_policy"))
-    said = process.end(signal.SIGINT)
-    assert process.process.returncode == 130 and f"Go on with: tabia resume {run.path}" in said
-    assert process.lines[-1]["event"] == "ended" and process.lines[-1]["why"] == "stopped"
-    assert process.announced == metrics.read(run)[-1]["cycle"] >= 2
-    training = Training.resume(run)
-    assert training.ledger.cycle == process.announced
-    training.config = training.config.changed({"cycles": training.ledger.cycle + 2})
-    assert train(training, [Metrics()]) == "finished"
-    assert [line["cycle"] for line in metrics.read(run)] == list(range(1, process.announced + 3))
+def straight(path: Path, config: Config, cycle: int) -> Training:
+    """The same run in this process and in one go, up to a cycle."""
+    training = Training.begin(RunDirectory(path), config)
+    train(training, [Metrics(), StoredGames(), _Until(cycle)])
+    return training
 
 
-def test_killed_and_resumed_is_the_run_that_was_never_killed(watched, tmp_path: Path, cache) -> None:
-    """Half the run and a kill in one process, the rest in another: weights, replay, metrics and games are equal."""
-    run = RunDirectory(tmp_path / "run")
-    run.create(TINY)
-    process = Process(run, cache)
-    process.wait_for(lambda line: line.get("event") == "saved")
-    process.end(signal.SIGKILL)
-    assert process.announced >= 2
-    if checkpoint.cycles(run) != [2]:  # it was quicker than the kill
-        shutil.rmtree(run.checkpoints / "4", ignore_errors=True)
-        (run.games / "4.txt").unlink(missing_ok=True)
-    training = Training.resume(run)
-    assert training.ledger.cycle == 2 and not training.notes
-    assert train(training, [Evaluate(), Metrics(), StoredGames()]) == "finished"
-    assert same(training.state, watched.training.state)
-    assert timeless(run) == timeless(watched.run) and games(run) == games(watched.run)
+def equal(one: Training, other: Training) -> bool:
+    """Weights, optimiser, replay and games being played; lines of metrics; stored games."""
+    return (
+        one.ledger.cycle == other.ledger.cycle and same(one.state, other.state)
+        and timeless(one.run) == timeless(other.run) and games(one.run) == games(other.run)
+    )  # fmt: skip
 
 
 class _Until(Onlooker):
@@ -158,6 +111,27 @@ class _Until(Onlooker):
         return {}
 
 
+def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path, cache) -> None:
+    """Ctrl-C in one process, a kill in another, the rest in this one."""
+    run = begun(tmp_path / "run")
+    stopped = Process(run, cache)
+    stopped.wait_for(lambda line: line.get("loss_policy"))
+    said = stopped.end(signal.SIGINT)
+    assert stopped.process.returncode == 130 and f"Go on with: tabia resume {run.path}" in said
+    assert stopped.lines[-1]["event"] == "ended" and stopped.lines[-1]["why"] == "stopped"
+    assert stopped.announced == metrics.read(run)[-1]["cycle"] >= 2  # the cycle was finished, and saved
+
+    killed = Process(run, cache)
+    killed.wait_for(lambda line: line.get("event") == "saved")
+    killed.end(signal.SIGKILL)
+    assert killed.process.returncode == -signal.SIGKILL and killed.announced > stopped.announced
+
+    training = Training.resume(run)
+    assert training.ledger.cycle >= killed.announced and not training.notes
+    train(training, [Metrics(), StoredGames(), _Until(training.ledger.cycle + 2)])
+    assert equal(training, straight(tmp_path / "straight", ENDLESS, training.ledger.cycle))
+
+
 def moments(count: int) -> Iterator[tuple[str, float]]:
     """When to kill: two thirds while it trains and saves, the others anywhere from the start on."""
     dice = random.Random(7)
@@ -168,8 +142,7 @@ def moments(count: int) -> Iterator[tuple[str, float]]:
 @pytest.mark.long
 def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
     """Every kill leaves what was announced; and after all of them the run is the one that was never killed."""
-    run, announced, survived = RunDirectory(tmp_path / "killed"), 0, 0
-    run.create(ENDLESS)
+    run, announced, survived = begun(tmp_path / "killed"), 0, 0
     for since, delay in moments(30):
         process = Process(run, cache)
         if since == "saved":
@@ -184,11 +157,8 @@ def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
     last = Training.resume(run)
     for observer in (Metrics(), StoredGames()):
         observer.begun(last)
-    straight = Training.begin(RunDirectory(tmp_path / "straight"), ENDLESS)
-    train(straight, [Metrics(), StoredGames(), _Until(last.ledger.cycle)])
-    assert survived == 30 and last.ledger.cycle == straight.ledger.cycle >= 20
-    assert same(last.state, straight.state)
-    assert timeless(run) == timeless(straight.run) and games(run) == games(straight.run)
+    assert survived == 30 and last.ledger.cycle >= 20
+    assert equal(last, straight(tmp_path / "straight", ENDLESS, last.ledger.cycle))
     print(f"{survived} kills survived, {last.ledger.cycle} cycles equal to those of a run that was never killed")
 
 
@@ -199,8 +169,8 @@ def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) ->
     """
     peaks = []
     for cycles in (200, 200, 2000):  # the first compiles, which takes memory of its own
-        run = RunDirectory(tmp_path / f"{len(peaks)}")
-        run.create(TINY.changed({"cycles": cycles, "evaluation.every": 50, "checkpoints.every": 50}))
+        config = TINY.changed({"cycles": cycles, "evaluation.every": 50, "checkpoints.every": 50})
+        run = begun(tmp_path / f"{len(peaks)}", config)
         process = Process(run, cache)
         process._reader.join()
         _, status, used = os.wait4(process.process.pid, 0)

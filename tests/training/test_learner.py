@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from tabia.training import learner
-from tabia.training import state as states
 from tabia.training.config import LearnerSettings
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
+from tabia.training.replay import Ring
+from tabia.training.selfplay import Plies
 
 from .conftest import TINY
 
@@ -30,18 +31,23 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def state() -> states.State:
-    """A run at its start, but with a replay full of opened games, made-up policies and outcomes."""
-    parts, rows, lanes = plan().selfplay, plan().rows, LEARNING.selfplay.games
-    begun = states.begin(plan())
-    many = replace(parts, settings=replace(parts.settings, games=rows * lanes)).begin(jax.random.key(3))
-    positions = jax.tree.map(lambda leaf: leaf.reshape(rows, lanes, *leaf.shape[1:]), many.states)
-    dice = jax.random.uniform(jax.random.key(4), begun.ring.plies.policy.shape)
-    policy = (dice * jax.vmap(jax.vmap(plan().game.legal))(positions)).astype(jnp.float16)
-    plies = begun.ring.plies._replace(states=positions, policy=policy, learned=jnp.ones((rows, lanes), bool))
-    outcome = 2 * jax.random.uniform(jax.random.key(5), begun.ring.outcome.shape) - 1
-    ring = begun.ring._replace(plies=plies, outcome=outcome, ready=plies.learned, rows=jnp.int32(rows))
-    return begun._replace(ring=ring)
+def ring() -> Ring:
+    """Opened games with made-up policies and outcomes, all ready to be learned from."""
+    parts, shape = plan().selfplay, (plan().rows, LEARNING.selfplay.games)
+    lanes = replace(parts, settings=replace(parts.settings, games=shape[0] * shape[1])).begin(jax.random.key(3))
+    positions = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), lanes.states)
+    legal = jax.jit(jax.vmap(jax.vmap(plan().game.legal)))(positions)
+    policy = (jax.random.uniform(jax.random.key(4), legal.shape) * legal).astype(jnp.float16)
+    outcome = 2 * jax.random.uniform(jax.random.key(5), (*shape, 2)) - 1
+    number, yes = jnp.zeros(shape, jnp.int32), jnp.ones(shape, bool)
+    plies = Plies(positions, number, policy, jnp.zeros_like(outcome), jnp.zeros(shape), yes, outcome, ~yes, ~yes, ~yes,
+                  yes, number, number)  # fmt: skip
+    return Ring(plies, outcome, yes, jnp.int32(shape[0]))
+
+
+@pytest.fixture(scope="module")
+def learned() -> learner.Learned:
+    return plan().learner.begin(jax.random.key(0))
 
 
 def _copied(tree):
@@ -49,17 +55,17 @@ def _copied(tree):
 
 
 @pytest.fixture(scope="module")
-def steps(state) -> list[tuple[learner.Learned, learner.Losses]]:
+def steps(learned, ring) -> list[tuple[learner.Learned, learner.Losses]]:
     """The plain twin: one optimiser step after the other."""
     one = jax.jit(learner.learn_step, static_argnums=0)
-    key, made = jax.random.key(9), [(state.learned, None)]
+    key, made = jax.random.key(9), [(learned, None)]
     for index in range(4):
-        made.append(one(plan().learner, made[-1][0], state.ring, jax.random.fold_in(key, index), jnp.float32(RATE)))
+        made.append(one(plan().learner, made[-1][0], ring, jax.random.fold_in(key, index), jnp.float32(RATE)))
     return made
 
 
-def test_a_chunk_is_its_steps_one_by_one(state, steps) -> None:
-    learned, losses = plan().learner.learn(_copied(state.learned), state.ring, jax.random.key(9), RATE)
+def test_a_chunk_is_its_steps_one_by_one(learned, ring, steps) -> None:
+    learned, losses = plan().learner.learn(_copied(learned), ring, jax.random.key(9), RATE)
     for mine, theirs in zip(jax.tree.leaves(learned), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
     for name, mean in losses._asdict().items():
@@ -76,7 +82,7 @@ def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
             assert np.asarray(mixed) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_rate_rises_in_the_warm_up(state, steps) -> None:
+def test_the_rate_rises_in_the_warm_up(steps) -> None:
     """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
     moved = [
         np.abs(np.asarray(new) - np.asarray(old)).max()
@@ -89,12 +95,12 @@ def test_the_rate_rises_in_the_warm_up(state, steps) -> None:
     {"optimiser": "sgd", "momentum": 0.5, "rate_end": 0.0},
     {"optimiser": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
 ])  # fmt: skip
-def test_losses_fall_on_what_is_learned(state, changes) -> None:
+def test_losses_fall_on_what_is_learned(ring, changes) -> None:
     settings = replace(LEARNING.learner, steps=150, warm_up=0, average=0.0, **changes)
     made = replace(plan().learner, settings=settings)
     learned = made.begin(jax.random.key(0))
-    learned, first = made.learn(learned, state.ring, jax.random.key(1), 0.03)
-    learned, second = made.learn(learned, state.ring, jax.random.key(2), 0.03)
+    learned, first = made.learn(learned, ring, jax.random.key(1), 0.03)
+    learned, second = made.learn(learned, ring, jax.random.key(2), 0.03)
     assert float(second.total) < float(first.total)
     for averaged, latest in zip(jax.tree.leaves(learned.averaged), jax.tree.leaves(learned.variables), strict=True):
         assert (np.asarray(averaged) == np.asarray(latest)).all()  # average=0: the latest play

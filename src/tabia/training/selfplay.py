@@ -231,7 +231,7 @@ def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
     states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
     over = jax.vmap(game.over)(states)
     lengths = jnp.where(over, 0, lengths)
-    until = jnp.full((count,), settings.temperature_moves)
+    until = jnp.full((count,), settings.temperature_moves, jnp.int32)
     if settings.temperature_switch == "random":
         until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
     stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_checked
