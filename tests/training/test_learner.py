@@ -136,3 +136,9 @@ def test_schedules_that_cannot_be_kept_are_refused(name, steps, words) -> None:
     with pytest.raises(TrainingError) as refused:
         replace(TINY, schedule=((name, steps),))
     assert words in str(refused.value)
+
+
+def test_what_comes_later_in_a_schedule_is_checked_before_any_work() -> None:
+    late = replace(TINY, schedule=(("selfplay.opening_moves", ((0.0, 4), (0.5, 9))),))
+    with pytest.raises(TrainingError, match=r"selfplay\.opening_moves=9"):
+        Plan(late).check()

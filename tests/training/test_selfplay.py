@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from tabia.games import make
 from tabia.training import replay, selfplay
 from tabia.training.config import SearchSettings, SelfPlaySettings
 from tabia.training.plan import Plan
-from tabia.training.selfplay import Lanes, Plies, SelfPlay
+from tabia.training.selfplay import Lanes, Plies, SelfPlay, Thought
 
 from .conftest import TINY
 from .outcome_twin import Game, Ply
@@ -179,32 +178,30 @@ def test_no_openings() -> None:
     assert not _fresh(opened=0.0, opening_moves=4).ply.any()
 
 
-def _chosen(monkeypatch: pytest.MonkeyPatch, ply, **settings):
+def _chosen(ply, **settings):
     """The moves chosen in 4000 lanes where the search plays 2 and recommends 0, 1, 2 at 20, 30, 50 percent."""
     lanes, policy = 4000, jnp.broadcast_to(jnp.array([0.2, 0.3, 0.5, 0.0]), (4000, 4))
-    result = SimpleNamespace(action=jnp.full((lanes,), 2, jnp.int32), policy=policy, tree=None)
-    monkeypatch.setattr(
-        selfplay, "root_view", lambda tree: SimpleNamespace(legal=jnp.array([[True, True, True, False]] * lanes))
-    )
+    legal = jnp.broadcast_to(jnp.array([True, True, True, False]), (lanes, 4))
+    thought = Thought(jnp.full((lanes,), 2, jnp.int32), policy, jnp.zeros((lanes, 2)), policy, legal)
     parts = replace(plan().selfplay, settings=SelfPlaySettings(games=lanes, **settings))
     counted = Lanes(None, jnp.full((lanes,), ply), None, jnp.full((lanes,), 3), None)
-    action, wild = selfplay.choose(parts, result, counted, jax.random.key(3))
+    action, wild = selfplay.choose(parts, thought, counted, jax.random.key(3))
     return np.bincount(np.asarray(action), minlength=4) / lanes, np.asarray(wild)
 
 
-def test_temperature_rules_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temperature_rules_the_draw() -> None:
     hot = {"temperature": 1.0, "temperature_end": 0.0}
-    assert _chosen(monkeypatch, 2, **hot)[0] == pytest.approx([0.2, 0.3, 0.5, 0], abs=0.03)
-    assert _chosen(monkeypatch, 3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the search's own move
+    assert _chosen(2, **hot)[0] == pytest.approx([0.2, 0.3, 0.5, 0], abs=0.03)
+    assert _chosen(3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the search's own move
     sharp = np.array([0.2, 0.3, 0.5, 0]) ** 2
-    assert _chosen(monkeypatch, 0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
+    assert _chosen(0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
 
 
-def test_random_moves_come_as_often_as_asked_and_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    shares, wild = _chosen(monkeypatch, 5, explore=0.3)
+def test_random_moves_come_as_often_as_asked_and_are_marked() -> None:
+    shares, wild = _chosen(5, explore=0.3)
     assert wild.mean() == pytest.approx(0.3, abs=0.03)
     assert shares == pytest.approx([0.1, 0.1, 0.8, 0], abs=0.03)
-    assert not _chosen(monkeypatch, 5)[1].any()
+    assert not _chosen(5)[1].any()
 
 
 def test_quick_plies_are_played_but_not_learned(variables) -> None:
@@ -216,3 +213,12 @@ def test_quick_plies_are_played_but_not_learned(variables) -> None:
     assert (learned == learned[:, :1]).all() and 8 <= learned[:, 0].sum() <= 24
     ring = replay.add(replay.make_room(plies, 64), plies, reach=64)
     assert (np.asarray(ring.ready)[:32] & ~learned).any()  # their outcomes are learned all the same
+
+
+def test_a_teacher_plays_instead_of_the_network(variables) -> None:
+    """The policy learned is the teacher's own: all legal moves alike."""
+    parts = replace(plan().selfplay, settings=replace(TINY.selfplay, teacher="random"))
+    plies = jax.tree.map(np.asarray, parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1])
+    legal = np.asarray(jax.vmap(jax.vmap(plan().game.legal))(plies.states))
+    assert plies.policy.astype(np.float32) == pytest.approx(legal / legal.sum(-1, keepdims=True), abs=1e-3)
+    assert np.take_along_axis(legal, plies.action[..., None], -1).all() and plies.learned.all()

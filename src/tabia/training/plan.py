@@ -57,9 +57,13 @@ class Plan:
     def rows(self) -> int:
         """Rows of the ring: the widest window, but at least the longest game, so that none is lost; whole chunks."""
         plies = self.config.selfplay.plies
+        return -(-max(*(stage.window for stage in self.stages), self.reach) // plies) * plies
+
+    @cached_property
+    def stages(self) -> tuple[Plan, ...]:
+        """The plan as it is from the start on and from every change its schedule makes."""
         starts = {start for _, steps in self.config.schedule for start, _ in steps}
-        widest = max((Plan(self.config.at(start)).window for start in starts), default=self.window)
-        return -(-max(widest, self.reach) // plies) * plies
+        return tuple(Plan(self.config.at(start)) for start in sorted(starts)) or (self,)
 
     @property
     def start(self) -> int:
@@ -67,7 +71,12 @@ class Plan:
         return self.config.replay.start or 4 * self.config.learner.batch
 
     def check(self) -> None:
-        """Refuse what the game cannot do."""
+        """Refuse what the game cannot do, now or later in the schedule."""
+        for stage in self.stages:
+            stage.check_now()
+
+    def check_now(self) -> None:
+        """The same for the settings as they stand."""
         config, game = self.config, self.game
         if config.selfplay.opening_moves >= game.max_moves:
             raise TrainingError(

@@ -118,7 +118,8 @@ def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[La
     left = Plies(
         lanes.states, action, thought.policy.astype(jnp.float16), thought.values,
         jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
-        action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned, explored,
+        action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned,
+        explored & ~resigned,  # a move that was not played is not a random one either
         jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening,
     )  # fmt: skip
     # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
