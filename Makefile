@@ -2,6 +2,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 WORKERS ?= 2
+SEED ?= 0
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,12 +39,15 @@ check: setup ## Lint, formatting, types and import direction.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup ## Speed of the games beside pgx, and of the search beside mctx (half an hour).
+bench: setup ## Speed of games, search and training beside pgx and mctx (most of an hour).
 	$(BIN)/tabia bench games
 	$(BIN)/tabia bench search
+	$(BIN)/tabia bench training
 
-train: ## Train a player (not there yet).
-	@echo "Training does not exist yet. What exists: the games; see 'make setup', then '$(BIN)/tabia games'." >&2; exit 1
+train: setup ## Train tic-tac-toe from nothing, then prove that the result cannot lose (two minutes).
+	rm -rf runs/make-train
+	$(BIN)/tabia train tictactoe --out runs/make-train --seed $(SEED)
+	$(BIN)/tabia prove tictactoe network:runs/make-train
 
 play: setup ## Play Connect 4 against Tabia in the terminal.
 	$(BIN)/tabia play connect4 --terminal --against mcts:simulations=400

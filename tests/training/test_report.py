@@ -73,7 +73,11 @@ def test_a_run_that_has_not_begun_is_reported_as_such(unfinished: RunDirectory) 
 def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
     dice = np.random.default_rng(0)
     lines = [
-        {"cycle": cycle, "length": float(dice.random()), "first_moves": {str(move): int(dice.integers(0, 9)) for move in range(12)}}
+        {
+            "cycle": cycle,
+            "length": float(dice.random()),
+            "first_moves": {str(move): int(dice.integers(0, 9)) for move in range(12)},
+        }
         for cycle in range(1, 401)
     ]
     thin = series.curve(lines, "length", most=100)

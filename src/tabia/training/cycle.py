@@ -53,7 +53,7 @@ class Report:
                 "draws": float(seen.draws) * mean, "resigned": float(seen.resigned) * mean,
             }  # fmt: skip
         found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
-        found["first_moves"] = [int(count) for count in seen.first_moves]
+        found["first_moves"] = {str(action): int(seen.first_moves[action]) for action in seen.first_moves.nonzero()[0]}
         if self.losses is not None:
             found |= {f"loss_{name}" if name in ("total", "policy", "value") else name: float(value)
                       for name, value in self.losses._asdict().items()}  # fmt: skip

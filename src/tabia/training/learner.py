@@ -50,7 +50,14 @@ class Learner:
 
     def learn(self, learned: Learned, ring: Ring, key: Array, rate: float) -> tuple[Learned, Losses]:
         """`steps` optimiser steps; the mean losses."""
-        return _learn(self, learned, ring, key, jnp.float32(rate))
+        if jax.default_backend() != "cpu":
+            return _learn(self, learned, ring, key, jnp.float32(rate))
+        # XLA's CPU backend is many times slower at the gradients of convolutions inside a loop of its own.
+        found: list[Losses] = []
+        for index in range(self.settings.steps):
+            learned, losses = _learn_step(self, learned, ring, jax.random.fold_in(key, index), jnp.float32(rate))
+            found.append(losses)
+        return learned, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
     @property
     def dtype(self) -> Any:
@@ -110,6 +117,9 @@ def learn_step(plan: Learner, learned: Learned, ring: Ring, key: Array, rate: Ar
     params = jax.tree.map(lambda old, step: old - now * step, learned.variables.params, change)
     variables = Variables(params, statistics)
     return Learned(variables, _average(settings, learned, variables), moments, learned.steps + 1), found
+
+
+_learn_step = jax.jit(learn_step, static_argnums=0, donate_argnums=1)
 
 
 def _l2(settings: LearnerSettings, params: Any) -> Array | float:

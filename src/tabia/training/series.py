@@ -56,7 +56,12 @@ def openings(lines: Sequence[Line], *, bands: int = 9, most: int = 60) -> tuple[
 
     The moves kept are the commonest of the whole run; they stand in the order of their numbers.
     """
-    counts = curve(lines, "first_moves", most=most)
+    actions = [int(action) for line in lines for action in line.get("first_moves") or {}]
+
+    def row(found: dict[str, int]) -> list[int]:
+        return [found.get(str(action), 0) for action in range(max(actions, default=0) + 1)]
+
+    counts = curve(lines, "first_moves", most=most, pick=row)
     if not counts or not counts.values.sum():
         return Curve(np.zeros(0), np.zeros((0, 0))), []
     played = counts.values.sum(axis=1) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from tabia.training.errors import TrainingError
 from tabia.training.learner import Learned
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
-from tabia.training.selfplay import Lanes
+from tabia.training.selfplay import Lanes, Plies
 
 
 class State(NamedTuple):
@@ -46,9 +47,28 @@ def begin(plan: Plan) -> State:
     lanes = plan.selfplay.begin(lane_key)
     learned = plan.learner.begin(weight_key)
     plies = jax.eval_shape(plan.selfplay.play, learned.variables, lanes, lane_key)[1]
+    check_room(plan, plies)
     gated = plan.config.gate.kind != "none"
     champion = jax.tree.map(jnp.copy, learned.averaged) if gated else None
     return State(lanes, replay.make_room(plies, plan.rows), learned, champion)
+
+
+def check_room(plan: Plan, plies: Plies) -> None:
+    """Refuse a replay that would take more than half of the device's memory."""
+    row = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(plies)) / plan.config.selfplay.plies
+    wanted, there = row * plan.rows, _memory()
+    if wanted > there / 2:
+        raise TrainingError(
+            f"The replay would take {wanted / 1e9:.1f} GB of the device's {there / 1e9:.1f} GB: its {plan.rows:,} rows "
+            f"of {plan.config.selfplay.games:,} games take {row / 1e6:.2f} MB each. Lower replay.positions or "
+            "selfplay.games."
+        )
+
+
+def _memory() -> float:
+    """Bytes of the device's memory, or of the machine's where the device does not say."""
+    told = jax.devices()[0].memory_stats() or {}
+    return float(told.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def playing(state: State) -> Variables:
