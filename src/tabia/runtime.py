@@ -16,8 +16,8 @@ _MATRICES_ALONE = "LIBRARY_FUSION_TYPE_DOT"
 def prepare() -> None:
     """Set the environment JAX reads when it starts; does nothing for a part the user has set."""
     if _knows_flag() and _CONVOLUTIONS not in os.environ.get("XLA_FLAGS", ""):
-        # On CPUs XLA hands each convolution alone to a library kernel unless told otherwise, which halves its speed. The
-        # library's kernels for arithmetic on arrays would gain a network a tenth and cost a search half its speed.
+        # On CPUs XLA hands each convolution alone to a library kernel unless told otherwise, which halves its speed.
+        # The library's kernels for arithmetic on arrays would gain a network a tenth and cost a search half its speed.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_CONVOLUTIONS}={_MATRICES_ALONE}".strip()
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_cache()))
 

@@ -1,8 +1,8 @@
 """One game alone: how much faster a search gets with several leaves a step, and how often it still plays the same move.
 
-One Connect 4 position, 800 simulations, a 64 x 5 network; the moves are compared on 500 positions after six random
-moves each (`positions`, seed 0), which needs a trained network: fresh weights find all moves alike, so that any two
-searches differ by chance.
+One Connect 4 position, 800 simulations, a 64 x 5 network. The moves are compared on 500 random positions of 0 to 34
+stones (`tabia.evaluation.positions.draw`, seed 0), which needs a trained network: fresh weights find all moves alike, so
+that any two searches differ by chance.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabia.benchmarks.search import positions, seconds
+from tabia.evaluation.positions import draw
 from tabia.games import make
 from tabia.games.game import State
 from tabia.networks import Network, weights
@@ -28,6 +29,7 @@ from tabia.search.evaluators import Network as Evaluator
 
 LEAVES = (1, 4, 8, 16, 20, 32)
 POSITIONS, SIMULATIONS = 500, 800
+PLIES = (0, 34)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ def run(agent: str | None = None, *, repeats: int = 5, compared: int = POSITIONS
     game = make("connect4")
     network, parameters = _network(agent)
     evaluate = Evaluator(game, Forward(network))
-    one, many = positions(game, 1), positions(game, compared) if compared and agent else None
+    one, many = positions(game, 1), None
+    if compared and agent:
+        many = jax.tree.map(jnp.asarray, draw(game, compared, plies=PLIES, seed=0).states)
 
     def searched(leaves: int, states: State) -> Any:
         search = Search(game, evaluate, SIMULATIONS, Puct(), leaves=leaves)
