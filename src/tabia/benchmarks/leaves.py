@@ -1,8 +1,8 @@
 """One game alone: how much faster a search gets with several leaves a step, and how often it still plays the same move.
 
 One Connect 4 position, 800 simulations, a 64 x 5 network. The moves are compared on 500 random positions of 0 to 34
-stones (`tabia.evaluation.positions.draw`, seed 0), which needs a trained network: fresh weights find all moves alike, so
-that any two searches differ by chance.
+stones (`tabia.evaluation.positions.draw`, seed 0), which needs a trained network: fresh weights find all moves alike,
+so that any two searches differ by chance.
 """
 
 from __future__ import annotations
