@@ -1,4 +1,4 @@
-"""`tabia train`, `resume`, `recipes` and `prove`: what they refuse before any work, and what they print."""
+"""`tabia train`, `resume` and `recipes`: what they refuse before any work, and what they print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
 from tabia.games import make
-from tabia.games.table import Table
 from tabia.training import budget, loop, recipes
 from tabia.training.config import Config
 from tabia.training.directory import RunDirectory
@@ -149,19 +148,3 @@ def test_recipes_are_told_and_each_can_be_read() -> None:
         assert recipe["name"] in text and recipe["about"] and recipe["expect"]
         if recipe["game"] != recipes.ANY:
             assert recipes.load(recipe["name"]).config().game == make(recipe["game"]).id
-
-
-def test_prove_tells_who_can_be_beaten() -> None:
-    result = run("prove", "tictactoe", "perfect")
-    assert result.exit_code == 0 and "Proved: no line of moves beats perfect." in result.stderr
-    assert result.stdout.count(" 0 lost") == 2
-    result = run("prove", "tictactoe", "random", "--json")
-    assert result.exit_code == 1 and "can be beaten" in result.stderr
-    assert all(proof["lost"] and proof["lines"] == proof["won"] + proof["drawn"] + proof["lost"]
-               for proof in json.loads(result.stdout))  # fmt: skip
-    text = run("prove", "tictactoe", "random").stdout
-    for seat, line in enumerate(text.splitlines()):
-        table = Table(make("tictactoe"))
-        for move in line.partition("one of them: ")[2].split():
-            table.play(table.game.parse_move(move, table.state))
-        assert table.over and table.scores[seat] < 0

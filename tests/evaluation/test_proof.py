@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
@@ -10,7 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
+from tabia.cli.main import app
 from tabia.evaluation import proof
 from tabia.evaluation.proof import prove
 from tabia.games import make
@@ -74,7 +78,7 @@ def test_lines_are_those_of_a_plain_recursion(order: tuple[int, ...], seat: int)
         replayed(found.moves, seat)
 
 
-def replayed(moves: tuple[int, ...], seat: int) -> None:
+def replayed(moves: Sequence[int], seat: int) -> None:
     """A line that was said to be lost ends the game, and is lost."""
     table = Table(make("tictactoe"))
     for action in moves:
@@ -107,3 +111,21 @@ def test_an_illegal_answer_is_refused() -> None:
 
     with pytest.raises(TabiaError, match="not legal"):
         prove(Stubborn((0,)), 0)
+
+
+def test_the_command_tells_who_can_be_beaten() -> None:
+    result = command("prove", "tictactoe", "perfect")
+    assert result.exit_code == 0 and "Proved: no line of moves beats perfect." in result.stderr
+    assert result.stdout.count(" 0 lost") == 2
+    result = command("prove", "tictactoe", "random", "--json")
+    assert result.exit_code == 1 and "can be beaten" in result.stderr
+    assert all(proof["lost"] and proof["lines"] == proof["won"] + proof["drawn"] + proof["lost"]
+               for proof in json.loads(result.stdout))  # fmt: skip
+    text = command("prove", "tictactoe", "random").stdout
+    for seat, line in enumerate(text.splitlines()):
+        game = make("tictactoe")
+        replayed([game.parse_move(move) for move in line.partition("one of them: ")[2].split()], seat)
+
+
+def command(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from tabia.games import make
+from tabia.games.game import Game
 from tabia.players import make as make_player
-from tabia.players.player import Player
+from tabia.players.player import Choice, Player
 from tabia.training import gate
 from tabia.training.config import GateSettings
 from tabia.training.errors import TrainingError
@@ -37,11 +39,34 @@ class Named:
         return self.player.choose(states, key, ply)
 
 
+@dataclass(frozen=True)
+class Sharp:
+    """Wins where it can, else parries, else takes the middle, a corner, an edge: far better than random."""
+
+    spec: str = "sharp"
+    game: Game = GAME
+
+    def choose(self, states, key, ply=None) -> Choice:
+        stones, mover = np.asarray(states.stones), np.asarray(jax.vmap(GAME.mover)(states))
+        return Choice(jnp.array([_sharp(*map(int, (pair[side], pair[1 - side]))) for pair, side in zip(
+            stones, mover, strict=True)]))  # fmt: skip
+
+
+def _sharp(own: int, others: int) -> int:
+    lines = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+    free = [field for field in (4, 0, 2, 6, 8, 1, 3, 5, 7) if not (own | others) >> field & 1] or [0]
+    for held in (own, others):
+        for field in free:
+            if any((held | 1 << field) & line == line for line in lines):
+                return field
+    return free[0]
+
+
 def judged(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: str, champion: str):
     """An attempt in which the two networks play like these; the state before and after, and the verdict."""
     seats = {"challenger": challenger, "champion": champion}
-    monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(
-        make_player(seats[name], GAME), name))  # fmt: skip
+    known = {"sharp": Sharp(), "random": make_player("random", GAME)}
+    monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(known[seats[name]], name))
     learned = type("Learned", (), {"averaged": {"w": jnp.array([2.0])}})()
     state = State(None, None, learned, {"w": jnp.array([1.0])})
     return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Ledger(cycle=3))
@@ -56,17 +81,17 @@ SETTINGS = {
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_better_passes_and_the_worse_does_not(monkeypatch, kind: str) -> None:
-    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "perfect", "random")
+    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "sharp", "random")
     assert verdict.passed and verdict.share > 0.7 and 0 < verdict.games <= SETTINGS[kind].games
     assert float(after.champion["w"][0]) == 2.0
-    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "random", "perfect")
+    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "random", "sharp")
     assert not verdict.passed and verdict.share < 0.3
     assert after is state and float(after.champion["w"][0]) == 1.0
 
 
 def test_equals_do_not_pass(monkeypatch) -> None:
     for settings in SETTINGS.values():
-        _, _, verdict = judged(monkeypatch, settings, "perfect", "perfect")
+        _, _, verdict = judged(monkeypatch, settings, "sharp", "sharp")
         assert not verdict.passed and verdict.share == pytest.approx(0.5, abs=0.2)
 
 
