@@ -167,11 +167,14 @@ def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) ->
     """The most memory a run of 2,000 cycles ever had, beside one of 200 with as many evaluations and checkpoints a
     cycle.
     """
-    peaks = []
+    peaks, held = [], []
     for cycles in (200, 200, 2000):  # the first compiles, which takes memory of its own
         config = TINY.changed({"cycles": cycles, "evaluation.every": 50, "checkpoints.every": 50})
         run = begun(tmp_path / f"{len(peaks)}", config)
         process = Process(run, cache)
+        for cycle in (cycle for cycle in (200, 1900) if cycle < cycles):
+            process.wait_for(lambda line, cycle=cycle: line.get("cycle", 0) >= cycle)
+            held.append(resident(process.process.pid))
         process._reader.join()
         _, status, used = os.wait4(process.process.pid, 0)
         assert status == 0 and process.lines[-1]["why"] == "finished"
@@ -180,4 +183,14 @@ def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) ->
         process.process.stdout.close()
         process.process.stderr.close()
     print(f"peaks: {', '.join(f'{peak / 1024:.0f} MiB' for peak in peaks)}")
-    assert peaks[2] <= 1.1 * peaks[1]
+    print(f"held after 200 and after 1,900 cycles: {held[-2]} and {held[-1]} MiB")
+    assert peaks[2] <= 1.1 * peaks[1] and 0 < held[-1] <= 1.1 * held[-2]
+
+
+def resident(process: int) -> int:
+    """MiB of memory a process has now; 0 if it has ended, or where the system does not tell."""
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
