@@ -205,7 +205,7 @@ def test_random_moves_come_as_often_as_asked_and_are_marked() -> None:
 
 
 def test_quick_plies_are_played_but_not_learned(variables) -> None:
-    """A ply is searched in full or quickly in all lanes alike; Gumbel's visits tell which."""
+    """A ply is searched in full or quickly in all lanes alike, by a coin."""
     settings = SearchSettings(simulations=4, considered=4, fast_simulations=1, full_share=0.5)
     parts = replace(plan().selfplay, search=settings, settings=replace(TINY.selfplay, games=4, plies=32))
     plies = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1]
