@@ -64,8 +64,10 @@ def steps(learned, ring) -> list[tuple[learner.Learned, learner.Losses]]:
     return made
 
 
-def test_a_chunk_is_its_steps_one_by_one(learned, ring, steps) -> None:
-    learned, losses = plan().learner.learn(_copied(learned), ring, jax.random.key(9), RATE)
+@pytest.mark.parametrize("scanned", [True, False])  # as on GPUs and as on CPUs
+def test_a_chunk_is_its_steps_one_by_one(learned, ring, steps, scanned: bool) -> None:
+    chunk = learner._learn if scanned else learner.Learner.learn
+    learned, losses = chunk(plan().learner, _copied(learned), ring, jax.random.key(9), jnp.float32(RATE))
     for mine, theirs in zip(jax.tree.leaves(learned), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
     for name, mean in losses._asdict().items():
