@@ -297,8 +297,9 @@ def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirecto
     path = run.games / "4.txt"
     expected = path.read_bytes()
     path.unlink()
+    (run.games / ".4.txt.1234.part").write_text("half a ga")
     StoredGames().begun(resumed(run))
-    assert path.read_bytes() == expected
+    assert path.read_bytes() == expected and not list(run.games.glob(".*"))
 
 
 # What goes wrong in training itself.

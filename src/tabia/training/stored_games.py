@@ -34,6 +34,8 @@ class StoredGames(Onlooker):
 
     def begun(self, training: Training) -> None:
         """A run killed between a checkpoint and its games goes on from there: they are written now."""
+        for left in training.run.games.glob(".*.part"):  # by a process that was killed while it wrote
+            left.unlink(missing_ok=True)
         cycle = training.ledger.cycle
         if training.saved == cycle and not (training.run.games / f"{cycle}.txt").exists():
             self.saved(training)
