@@ -45,8 +45,9 @@ class Training:
         plan = Plan(config)
         plan.check()
         budget.check(plan)
+        state = states.begin(plan)  # refuses a replay without room, so the directory comes after it
         run.create(config)
-        return cls(run, config, states.begin(plan), Ledger())
+        return cls(run, config, state, Ledger())
 
     @classmethod
     def resume(cls, run: RunDirectory) -> Training:
