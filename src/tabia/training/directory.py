@@ -44,8 +44,8 @@ class RunDirectory:
     def games(self) -> Path:
         return self.path / "games"
 
-    def create(self, config: Config) -> None:
-        """Begin a run here; refused where another lives."""
+    def check_free(self) -> None:
+        """Refuse a directory where another run, or anything else, lives."""
         if (self.path / CONFIG).exists():
             raise TrainingError(
                 f"{self.path} holds a run of {self.config().game} already. Go on with it by "
@@ -53,6 +53,10 @@ class RunDirectory:
             )
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise TrainingError(f"{self.path} is not empty and holds no run; give another directory with --out.")
+
+    def create(self, config: Config) -> None:
+        """Begin a run here."""
+        self.check_free()
         try:
             self.checkpoints.mkdir(parents=True)
             write_whole(self.path / CONFIG, settings.to_toml(config).encode())

@@ -45,6 +45,7 @@ class Training:
         plan = Plan(config)
         plan.check()
         budget.check(plan)
+        run.check_free()
         state = states.begin(plan)  # refuses a replay without room, so the directory comes after it
         run.create(config)
         return cls(run, config, state, Ledger())
