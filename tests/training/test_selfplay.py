@@ -204,6 +204,19 @@ def test_random_moves_come_as_often_as_asked_and_are_marked() -> None:
     assert not _chosen(5)[1].any()
 
 
+def test_the_policy_learned_is_the_one_asked_for(variables) -> None:
+    """With Gumbel's rule the two differ: visits come in whole simulations."""
+    states, key = plan().selfplay.begin(jax.random.key(0)).states, jax.random.key(4)
+    weights = plan().network.fold(variables)
+    found = plan().selfplay
+    search = selfplay.make_search(found.game, found.network, found.search, found.search.simulations)
+    truth = search.explore(weights, states, key)
+    for target, policy in (("improved", truth.policy), ("visits", truth.visits / found.search.simulations)):
+        thought, full = selfplay.think(replace(found, target=target), weights, states, key)
+        assert thought.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
+    assert np.abs(np.asarray(truth.policy - truth.visits / found.search.simulations)).max() > 0.05
+
+
 def test_quick_plies_are_played_but_not_learned(variables) -> None:
     """A ply is searched in full or quickly in all lanes alike, by a coin."""
     settings = SearchSettings(simulations=4, considered=4, fast_simulations=1, full_share=0.5)

@@ -6,7 +6,6 @@ Axis letters: B positions of one ply.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -40,7 +39,7 @@ class Proof:
         return self.won + self.drawn + self.lost
 
 
-def prove(player: Player, seat: int, *, told: Callable[[int], None] | None = None) -> Proof:
+def prove(player: Player, seat: int) -> Proof:
     """Play out every line of the others' moves against the player in this seat."""
     game = player.game
     if game.chance:
@@ -72,8 +71,6 @@ def prove(player: Player, seat: int, *, told: Callable[[int], None] | None = Non
         states, lines, paths = _merged(children, over, keys, lines, paths, parents, actions)
         if len(lines) > LIMIT:
             raise TabiaError(f"{game.id} has more than {LIMIT:,} positions after {ply} moves: too many to play out.")
-        if told is not None:
-            told(asked)
     return Proof(seat, won, drawn, lost, asked, losing)
 
 

@@ -40,7 +40,7 @@ class Side:
     @property
     def elo(self) -> tuple[float, float, float]:
         """The rating difference that the share stands for, and its interval; infinite at 0 and 1."""
-        return _elo(self.share), _elo(self.low), _elo(self.high)
+        return elo_of(self.share), elo_of(self.low), elo_of(self.high)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _is_seat(seat: int) -> Whose:
     return lambda record, other: other == seat
 
 
-def _elo(share: float) -> float:
+def elo_of(share: float) -> float:
     if share <= 0.0 or share >= 1.0:
         return math.copysign(math.inf, share - 0.5)
     return 400.0 * math.log10(share / (1.0 - share))

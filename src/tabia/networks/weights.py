@@ -191,7 +191,7 @@ def _write(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         aside.chmod(0o644)
         aside.replace(path)
-        _sync(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         raise WeightsError(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
@@ -199,7 +199,8 @@ def _write(path: Path, content: bytes) -> None:
             aside.unlink(missing_ok=True)
 
 
-def _sync(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Wait until the names in a directory are on the disk."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -23,8 +23,9 @@ from safetensors.numpy import save as to_bytes
 
 from tabia.networks import weights
 from tabia.networks.errors import WeightsError
+from tabia.networks.weights import sync_directory
 from tabia.training import state as states
-from tabia.training.directory import BEST, RunDirectory, sync_directory, write_synced, write_whole
+from tabia.training.directory import BEST, RunDirectory, write_synced, write_whole
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State

@@ -79,7 +79,7 @@ class TargetSettings:
     """[targets] What the network is taught about a position."""
 
     policy: str = one_of("improved", "visits")
-    """`improved`: what the search recommends (Gumbel's improved policy; shares of visits for PUCT)."""
+    """`improved`: what the search recommends (Gumbel's improved policy; PUCT's visits). `visits`: shares of visits."""
     search_share: float = bounded(0.3, 0.0, 1.0)
     """The value taught is (1 - share) * outcome + share * the search's own value."""
     decay: float = bounded(1.0, 0.0, 1.0)
@@ -238,10 +238,8 @@ FIXED = frozenset({
 
 
 def _check_together(config: Config) -> None:
-    if config.targets.policy == "improved" or config.search.rule == "puct":
-        pass
-    elif config.search.rule == "gumbel" and config.search.simulations < 2:
-        raise TrainingError("targets.policy='visits' needs more than one simulation.")
+    if config.selfplay.teacher and config.targets.search_share:
+        raise TrainingError("A teacher has no opinion of values: with selfplay.teacher set targets.search_share=0.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
         raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
     if config.gate.kind == "share" and not 0 < config.gate.threshold < 1:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tabia.networks.weights import sync_directory
 from tabia.training import settings
 from tabia.training.config import Config
 from tabia.training.errors import TrainingError
@@ -111,12 +112,3 @@ def write_synced(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync_directory(path: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,13 +5,12 @@ The games start from varied openings, each played in every seating, and a game t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 
-from tabia.evaluation.tally import tally
+from tabia.evaluation.tally import elo_of, tally
 from tabia.training.contest import contest, seated
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
@@ -42,7 +41,7 @@ def attempt(plan: Plan, state: State, ledger: Ledger) -> tuple[State, Verdict]:
     simulations = settings.simulations or plan.config.search.simulations
     latest = seated(plan, state.learned.averaged, simulations, "challenger")
     champion = seated(plan, state.champion, simulations, "champion")
-    test = (0.0, elo(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
+    test = (0.0, elo_of(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
     played = contest(plan, latest, champion, settings.games, seed=ledger.cycle, test=test)
     result = tally(plan.game, played.records)
     side = next(side for side in result.players if side.name == "challenger")
@@ -54,12 +53,3 @@ def attempt(plan: Plan, state: State, ledger: Ledger) -> tuple[State, Verdict]:
     if passed:
         state = state._replace(champion=jax.tree.map(jnp.copy, state.learned.averaged))
     return state, Verdict(passed, side.share, result.games)
-
-
-def elo(share: float) -> float:
-    """The rating difference a share of the points stands for.
-
-    >>> round(elo(0.55))
-    35
-    """
-    return 400 * math.log10(share / (1 - share))

@@ -34,7 +34,8 @@ class Plan:
     @cached_property
     def selfplay(self) -> SelfPlay:
         config = self.config
-        return SelfPlay(self.game, self.network, config.search, config.selfplay, config.learner.precision)
+        return SelfPlay(self.game, self.network, config.search, config.selfplay, config.targets.policy,
+                        config.learner.precision)  # fmt: skip
 
     @cached_property
     def learner(self) -> Learner:

@@ -63,6 +63,7 @@ class SelfPlay:
     network: Network
     search: SearchSettings
     settings: SelfPlaySettings
+    target: str = "improved"  # the policy to learn, as in `TargetSettings.policy`
     precision: str = "auto"
 
     def begin(self, key: Array) -> Lanes:
@@ -146,9 +147,8 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
         search = make_search(plan.game, plan.network, settings, simulations)
         result = search.explore(weights, states, key)
         root = root_view(result.tree)
-        return Thought(
-            result.action, result.policy, result.values, jnp.where(root.legal, root.priors, 0.0), root.legal
-        )  # fmt: skip
+        policy = visit_policy(result.visits, 1.0) if plan.target == "visits" else result.policy
+        return Thought(result.action, policy, result.values, jnp.where(root.legal, root.priors, 0.0), root.legal)
 
     if not settings.fast_simulations:
         return searched(settings.simulations), jnp.array(True)
@@ -176,8 +176,7 @@ def choose(plan: SelfPlay, thought: Thought, lanes: Lanes, key: Array) -> tuple[
     def drawn(temperature: float, key: Array) -> Array:
         if temperature == 0.0:
             return thought.action
-        odds = visit_policy_of(thought.policy, temperature)
-        return jax.random.categorical(key, jnp.log(odds), axis=-1).astype(jnp.int32)
+        return jax.random.categorical(key, jnp.log(thought.policy) / temperature, axis=-1).astype(jnp.int32)
 
     early = lanes.ply < lanes.until
     action = jnp.where(early, drawn(settings.temperature, hot_key), drawn(settings.temperature_end, cold_key))
@@ -185,11 +184,6 @@ def choose(plan: SelfPlay, thought: Thought, lanes: Lanes, key: Array) -> tuple[
         return action, jnp.zeros(action.shape, bool)
     wild = jax.random.uniform(coin_key, action.shape) < settings.explore
     return jnp.where(wild, random_actions(explore_key, thought.legal), action), wild
-
-
-def visit_policy_of(policy: Array, temperature: float) -> Array:
-    """A policy [B, A] sharpened or flattened by a temperature."""
-    return policy if temperature == 1.0 else visit_policy(policy * 1e6, temperature)
 
 
 def give_up(plan: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
@@ -207,11 +201,7 @@ def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
     """Put a fresh game from the pool where one has ended; each ply hands the pool out in another order."""
     over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
     turned = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
-
-    def swap(old: Array, new: Array) -> Array:
-        return jnp.where(over.reshape(over.shape + (1,) * (old.ndim - 1)), new, old)
-
-    return jax.tree.map(swap, lanes, turned)
+    return Lanes(*_where(over, turned, lanes))
 
 
 def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
