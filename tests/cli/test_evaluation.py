@@ -180,3 +180,15 @@ def test_accuracy_of_perfect_play(tmp_path: Path) -> None:
     result = run("accuracy", "tictactoe", "perfect", "--file", file)
     assert result.exit_code == 0 and "line 3, 'b2 b2'" in result.output
     assert any(line.split()[:2] == ["all", "2"] for line in result.output.splitlines())
+
+
+def test_accuracy_over_every_position_and_over_those_that_matter() -> None:
+    every = json.loads(run("accuracy", "connect3", "perfect", "--all", "--json").stdout)["all"]
+    assert every["keeps"] == 1.0 and every["positions"] > 1000
+    chosen = run("accuracy", "tictactoe", "perfect", "--positions", 50, "--losable", 0.8, "--json")
+    told = json.loads(chosen.stdout)["all"]
+    assert (told["positions"], told["losable"]) == (50, 40)
+    refused = run("accuracy", "tictactoe", "perfect", "--all", "--losable", 0.8)
+    assert refused.exit_code and "--all and --losable do not go together" in refused.output
+    none = run("accuracy", "tictactoe", "perfect", "--plies", "8,8", "--losable", 1)
+    assert none.exit_code and "None of" in none.output

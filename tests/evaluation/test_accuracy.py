@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 from tabia.evaluation import positions
-from tabia.evaluation.accuracy import agreement
+from tabia.evaluation.accuracy import agreement, is_losable
 from tabia.games import Game, State, make
 from tabia.games.errors import TabiaError
 from tabia.players import perfect
@@ -73,6 +73,30 @@ def test_positions_are_distinct_going_on_and_spread(asked: positions.Positions) 
     assert counts[:2].tolist() == [1, 9] and counts[2:].min() >= counts[2:].max() - 1
     again = positions.draw(GAME, 300, seed=1)
     assert _boards(again) == boards != _boards(positions.draw(GAME, 300, seed=2))
+
+
+def test_every_position_of_a_small_game() -> None:
+    """Of the 5,478 positions of tic-tac-toe 958 are over."""
+    every = positions.every(GAME)
+    boards = _boards(every)
+    assert len(every) == len(set(boards)) == 5478 - 958
+    assert all(9 - board.count(".") == ply for board, ply in zip(boards, every.plies, strict=True))
+    with pytest.raises(TabiaError, match="too large"):
+        positions.every(make("connect4"), limit=1000)
+
+
+@pytest.mark.parametrize(("count", "share"), [(100, 0.8), (100, 1.0), (100, 0.0), (10_000, 0.5)])
+def test_positions_with_a_share_that_is_losable(asked: positions.Positions, count: int, share: float) -> None:
+    judge = perfect.make(GAME).oracle
+    losable = is_losable(GAME, asked, judge)
+    expected = [len({worth(child(board, cell, "xo"[ply % 2])) for cell in range(9) if board[cell] == "."}) > 1
+                for board, ply in zip(_boards(asked), asked.plies, strict=True)]  # fmt: skip
+    assert losable.tolist() == expected
+    chosen = positions.with_share(asked, losable, count, share)
+    boards = _boards(chosen)
+    assert len(set(boards)) == len(boards) and set(boards) <= set(_boards(asked))
+    assert len(chosen) == (count if count == 100 else 2 * min(losable.sum(), (~losable).sum()))
+    assert is_losable(GAME, chosen, judge).sum() == round(len(chosen) * share)
 
 
 def test_shares_are_those_of_a_plain_minimax(asked: positions.Positions) -> None:

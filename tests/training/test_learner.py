@@ -60,7 +60,7 @@ def steps(learned, ring) -> list[tuple[learner.Learned, learner.Losses]]:
     one = jax.jit(learner.learn_step, static_argnums=0)
     key, made = jax.random.key(9), [(learned, None)]
     for index in range(4):
-        made.append(one(plan().learner, made[-1][0], ring, jax.random.fold_in(key, index), jnp.float32(RATE)))
+        made.append(one(plan().learner, made[-1][0], ring, key, jnp.int32(index), jnp.float32(RATE)))
     return made
 
 
@@ -73,6 +73,28 @@ def test_a_chunk_is_its_steps_one_by_one(learned, ring, steps, scanned: bool) ->
     for name, mean in losses._asdict().items():
         assert float(mean) == pytest.approx(np.mean([float(getattr(found, name)) for _, found in steps[1:]]), rel=1e-4)
     assert int(learned.steps) == 4
+
+
+def test_samples_drawn_beforehand_are_those_of_the_steps(learned, ring, steps) -> None:
+    """As where the replay is on the host: drawn there all at once, then learned from."""
+    drawn = learner._drawn(plan().learner, ring, jax.random.key(9))
+    after, _ = learner._learn(plan().learner, _copied(learned), drawn, jax.random.key(9), jnp.float32(RATE))
+    for mine, theirs in zip(jax.tree.leaves(after), jax.tree.leaves(steps[-1][0]), strict=True):
+        assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
+
+
+def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
+    """A matrix moves along an orthogonal one, whatever the gradient's size: all its singular values are about equal."""
+    params = {"kernel": jnp.zeros((3, 3, 4, 16)), "thin": jnp.zeros((64, 3)), "bias": jnp.zeros(16)}
+    shapes = {name: leaf.shape for name, leaf in params.items()}
+    gradient = {name: jax.random.normal(jax.random.key(7), shape) ** 3 for name, shape in shapes.items()}
+    made = learner.optimiser(LearnerSettings(optimiser="muon", clip=0.0, weight_decay=0.0))
+    step, _ = made.update(gradient, made.init(params), params)
+    sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
+    assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them to between 0.7 and 1.2 of each other
+    assert float((step["kernel"] * gradient["kernel"]).sum()) > 0  # downhill once the rate is taken off
+    for name in ("thin", "bias"):  # the first step of Adam with Nesterov's momentum: (0.9 * 0.1 / 0.19 + 1) everywhere
+        assert np.asarray(step[name]) == pytest.approx(1.4737 * np.sign(np.asarray(gradient[name])), abs=1e-3)
 
 
 def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
@@ -94,6 +116,7 @@ def test_the_rate_rises_in_the_warm_up(steps) -> None:
 
 
 @pytest.mark.parametrize("changes", [
+    {"optimiser": "muon"},
     {"optimiser": "sgd", "momentum": 0.5, "rate_end": 0.0},
     {"optimiser": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
 ])  # fmt: skip

@@ -90,7 +90,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
 
     key = jax.random.key(1)
     calls: list[Callable[[], Any]] = [
-        lambda: plan.selfplay.play(playing(state), state.lanes, key),
+        lambda: plan.selfplay.play(playing(state), state.boards[0].lanes, key),
         partial(alone, weights, roots),
     ]
     work = settings.games * settings.plies * plan.config.search.simulations
@@ -114,9 +114,9 @@ def _learner(plan: Plan, state: State, repeats: int) -> Row:
 
 def _filled(plan: Plan, state: State) -> replay.Ring:
     """A replay full of random plies, ready to be learned from."""
-    shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.lanes, jax.random.key(0))[1]
+    shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.boards[0].lanes, jax.random.key(0))[1]
     ring = replay.make_room(shapes, plan.rows)
-    spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.lanes.states)
+    spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.boards[0].lanes.states)
     plies = ring.plies._replace(states=spots, learned=jnp.ones_like(ring.plies.learned))
     return ring._replace(plies=plies, ready=jnp.ones_like(ring.ready), rows=jnp.int32(plan.rows))
 
@@ -155,7 +155,9 @@ def _rival(plan: Plan, state: State, repeats: int) -> Iterator[Row]:
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(repeats):
-        ours.append(work / seconds([lambda: plan.selfplay.play(playing(state), state.lanes, jax.random.key(1))], 1)[0])
+        ours.append(
+            work / seconds([lambda: plan.selfplay.play(playing(state), state.boards[0].lanes, jax.random.key(1))], 1)[0]
+        )
         told = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
         theirs.append(float(json.loads(told.stdout.splitlines()[-1])["rate"]))
     one, other = sorted(ours)[repeats // 2], sorted(theirs)[repeats // 2]

@@ -18,29 +18,39 @@ if TYPE_CHECKING:
 
 PlayerSpec = Annotated[str, typer.Argument(metavar="PLAYER", help="A player such as mcts:simulations=800.")]
 _COUNT = "Random positions, distinct and evenly spread over plies."
+_DEFAULT = 1000
 _FILE = "Positions instead: one line of moves each; an empty line is the start."
 _PLIES = "Moves made in random positions; from 0 to 82% of the longest game."
-Count = Annotated[int, typer.Option("--positions", min=1, help=_COUNT)]
+Count = Annotated[int | None, typer.Option("--positions", min=1, help=_COUNT, show_default=str(_DEFAULT))]
 Given = Annotated[Path | None, typer.Option("--file", help=_FILE)]
+Losable = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Choose them so that in this share of them some move loses value."),
+]
+Every = Annotated[bool, typer.Option("--all", help="Every position of a small game instead.")]
 Plies = Annotated[str | None, typer.Option(metavar="FIRST,LAST", help=_PLIES)]
 
 
 def accuracy(
-    game_id: GameId, player: PlayerSpec, count: Count = 1000, file: Given = None, plies: Plies = None, seed: Seed = 0,
-    as_json: Json = False,
+    game_id: GameId, player: PlayerSpec, count: Count = None, file: Given = None, plies: Plies = None,
+    losable: Losable = None, every: Every = False, seed: Seed = 0, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compare a player's moves with perfect play: value kept, fastest win, mean loss; and its values, if it gives any.
 
     Examples:
       [bold]tabia accuracy tictactoe greedy --positions 200[/]
       [bold]tabia accuracy connect4 mcts:simulations=800 --plies 12,34 --json[/]
+      [bold]tabia accuracy connect4 az:connect4 --positions 10000 --losable 0.8[/]
+      [bold]tabia accuracy connect3 az:connect3,simulations=25 --all[/]
     """
     from tabia import players as room
     from tabia.evaluation import positions
-    from tabia.evaluation.accuracy import agreement
+    from tabia.evaluation.accuracy import agreement, is_losable
     from tabia.games import make
     from tabia.players import perfect
 
+    _check_together(file, every, {"--positions": count, "--plies": plies, "--losable": losable})
+    count = count or _DEFAULT
     game = make(game_id)
     made = room.make(player, game)
     judge = perfect.make(game).oracle
@@ -48,13 +58,30 @@ def accuracy(
         asked = positions.read(game, file)
         for refusal in asked.refused:
             typer.echo(f"tabia: {refusal}", err=True)
-    else:
+    elif every:
+        asked = positions.every(game)
+    elif losable is None:
         asked = positions.draw(game, count, plies=None if plies is None else _span(plies), seed=seed)
+    else:
+        drawn = positions.draw(game, 2 * count, plies=None if plies is None else _span(plies), seed=seed)
+        typer.echo(f"Solving {len(drawn):,} positions to choose from.", err=True)
+        asked = positions.with_share(drawn, is_losable(game, drawn, judge), count, losable)
+        if len(asked) < count:
+            typer.echo(f"tabia: no more than {len(asked):,} of them will do.", err=True)
     result = agreement(made, asked, seed=seed, told=_told(len(asked)), judge=judge)
     if as_json:
         printing.print_json(asdict(result) | {"refused": list(asked.refused)})
     else:
         _print(result)
+
+
+def _check_together(file: Path | None, every: bool, drawing: dict[str, object]) -> None:
+    from tabia.games.errors import TabiaError
+
+    given = [name for name, value in (("--file", file is not None), ("--all", every)) if value]
+    drawn = [name for name, value in drawing.items() if value is not None]
+    if len(given) > 1 or (given and drawn):
+        raise TabiaError(f"{' and '.join([*given, *drawn])} do not go together: each says which positions to take.")
 
 
 def _span(text: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import accuracy, analyse, bench, games, match, play, rate, tournament, train
+from tabia.cli import accuracy, agents, analyse, bench, games, match, play, rate, tournament, train
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("games")(games.games)
 app.command("show")(games.show)
 app.command("check")(games.check)
+app.command("agents")(agents.agents)
 app.command("match")(match.match)
 app.command("tournament")(tournament.tournament)
 app.command("rate")(rate.rate)

@@ -67,7 +67,7 @@ def match(
         batch or (64 if sprt else 256), None if sprt is None else bounds(sprt),
     )  # fmt: skip
     keeper = Keeper(out, "match", planned.settings)
-    with progress(planned.rounds * len(planned.seatings)) as show, saving(keeper):
+    with progress(planned.total) as show, saving(keeper):
         played = play(planned, done=keeper.records, watch=watching(keeper.keep, show))
     keeper.keep(played.records, at_once=True)
     result = tally(game, played.records)
@@ -96,13 +96,20 @@ def bounds(text: str) -> tuple[float, float, float, float]:
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
     """A bar on stderr, if that is a terminal, which follows how many games are finished."""
+    with counting(total) as count:
+        yield lambda records: count(sum(record.finished for record in records), total)
+
+
+@contextmanager
+def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
+    """The same bar, told how many games are finished and of how many."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("games", total=total)
-        yield lambda records: bar.update(task, completed=sum(record.finished for record in records))
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
 @contextmanager

@@ -48,8 +48,7 @@ def held(planned: Tournament, out: Path | None) -> list[Record]:
     from tabia.evaluation.tournament import play_tournament
 
     keeper = Keeper(out, "tournament", planned.settings)
-    total = sum(match.rounds * len(match.seatings) for match in planned.matches)
-    with progress(total) as show, saving(keeper):
+    with progress(planned.total) as show, saving(keeper):
         records = play_tournament(planned, done=keeper.records, watch=watching(keeper.keep, show))
     keeper.keep(records, at_once=True)
     if out is not None:

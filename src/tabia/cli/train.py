@@ -75,10 +75,16 @@ def report(
     path: RunPath, rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True
 ) -> None:
     """Write a run's report.md and its figures."""
+    from tabia.cli.match import counting
     from tabia.training.directory import RunDirectory
     from tabia.training.report import write_report
 
-    typer.echo(write_report(RunDirectory(path), rate=rate))
+    if not rate:
+        typer.echo(write_report(RunDirectory(path), rate=False))
+        return
+    with counting() as tell:
+        written = write_report(RunDirectory(path), tell=tell)
+    typer.echo(written)
 
 
 def recipes(as_json: Json = False) -> None:

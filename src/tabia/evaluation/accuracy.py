@@ -98,6 +98,20 @@ def agreement(
     return _compare(player, positions, np.concatenate(chosen), truth, mover, values)
 
 
+def is_losable(game: Game, positions: Positions, judge: Oracle) -> np.ndarray:
+    """Whether some move gives value away, of each position [N]."""
+    found = []
+    for first in range(0, len(positions), _TOGETHER):
+        rows = np.minimum(np.arange(first, first + _TOGETHER), len(positions) - 1)
+        truth = judge.truth(_plain(game, positions.part(rows)))
+        found.append(_losable(truth)[: len(positions) - first])
+    return np.concatenate(found)
+
+
+def _losable(truth: Truth) -> np.ndarray:
+    return (~np.isnan(truth.means) & ~truth.best).any(axis=1)
+
+
 def _ask(player: Player, positions: Positions, rows: np.ndarray, key: jax.Array) -> Choice:
     """The player's answer for these positions, padded with the last to one size."""
     padded = np.minimum(np.arange(rows[0], rows[0] + min(_TOGETHER, len(positions))), rows[-1])
@@ -114,10 +128,9 @@ def _compare(
     player: Player, positions: Positions, chosen: np.ndarray, truth: Truth, mover: np.ndarray, values: Values | None
 ) -> Agreement:
     rows = np.arange(len(chosen))
-    legal = ~np.isnan(truth.means)
     keeps, fastest = truth.best[rows, chosen], truth.fastest[rows, chosen]
     loss = np.nanmax(truth.means, axis=1) - truth.means[rows, chosen]
-    losable = (legal & ~truth.best).any(axis=1)
+    losable = _losable(truth)
 
     def group(name: str, among: np.ndarray) -> Group:
         count, risky = int(among.sum()), among & losable

@@ -70,6 +70,11 @@ class Match:
     def rounds(self) -> int:
         return -(-self.games // len(self.seatings))
 
+    @property
+    def total(self) -> int:
+        """Games in all rounds: every seating of every opening."""
+        return self.rounds * len(self.seatings)
+
     @cached_property
     def drawn(self) -> list[Opening]:
         """The openings, one or more."""

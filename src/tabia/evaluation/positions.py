@@ -1,4 +1,4 @@
-"""Positions to judge a player by: drawn at random, as many of every length of game, or read from a file.
+"""Positions to judge a player by: drawn at random, as many of every length of game, all there are, or read from a file.
 
 Axis letters: N positions, T plies, G random games.
 """
@@ -19,6 +19,8 @@ from tabia.evaluation.openings import begin, game_seed, proceed
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.moves import replay
+from tabia.players.perfect import LIMIT
+from tabia.search.enumeration import TooLarge, positions_by_ply
 from tabia.search.evaluators import random_actions
 
 _TOGETHER = 512
@@ -60,6 +62,37 @@ def draw(game: Game, count: int, *, plies: tuple[int, int] | None = None, seed: 
         raise TabiaError(f"No random game of {game.id} came to plies {first} to {last}.")
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *(state for _, state in chosen))
     return Positions(states, np.array([first + place for place, _ in chosen]))
+
+
+def every(game: Game, *, limit: int = LIMIT) -> Positions:
+    """Every position of a small game that is not over, each at the ply where it is first met."""
+    if game.chance:
+        raise TabiaError(f"{game.id} has chance in it, so its positions cannot be counted out.")
+    starts = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
+    try:
+        by_ply = list(positions_by_ply(game, starts, limit=limit))
+    except TooLarge as error:
+        raise TabiaError(f"{game.id} is too large to look at every position: {error}") from None
+    plies = [np.full(len(jax.tree.leaves(states)[0]), ply) for ply, states in enumerate(by_ply)]
+    return Positions(jax.tree.map(lambda *leaves: np.concatenate(leaves), *by_ply), np.concatenate(plies))
+
+
+def with_share(asked: Positions, losable: np.ndarray, count: int, share: float) -> Positions:
+    """`count` of these positions, a `share` of them losable, spread over the plies as they are; fewer if too few."""
+    risky, safe = np.flatnonzero(losable), np.flatnonzero(~losable)
+    whole = min(
+        count, *(int(len(rows) / part + 1e-9) for rows, part in ((risky, share), (safe, 1 - share)) if part > 0)
+    )
+    if not whole:
+        raise TabiaError(f"None of {len(asked)} positions will do for a share of {share:g} that are losable.")
+    wanted = min(round(whole * share), len(risky))
+    rows = np.sort(np.concatenate([_spread(risky, wanted), _spread(safe, whole - wanted)]))
+    return Positions(asked.part(rows), asked.plies[rows], asked.refused)
+
+
+def _spread(rows: np.ndarray, count: int) -> np.ndarray:
+    """`count` of the rows, at even distances."""
+    return rows[np.arange(count) * len(rows) // max(count, 1)]
 
 
 def default_last_ply(game: Game) -> int:

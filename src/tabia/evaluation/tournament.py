@@ -48,6 +48,11 @@ class Tournament:
         )  # fmt: skip
 
     @property
+    def total(self) -> int:
+        """How many games it has."""
+        return sum(match.total for match in self.matches)
+
+    @property
     def matches(self) -> list[Match]:
         """One a pairing."""
         found = []
@@ -80,7 +85,7 @@ def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watc
         before.setdefault(frozenset(record.players), []).append(record)
     for match in tournament.matches:
         known = before.get(frozenset(match.specs), [])
-        whole = match.rounds * len(match.seatings)
+        whole = match.total
         if len(known) == whole and all(record.finished for record in known):
             records += known
             continue

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.networks.config import NetworkConfig
 from tabia.networks.layers import Layer
 from tabia.networks.network import Network
 from tabia.networks.walk import walk
@@ -95,3 +96,10 @@ def _times(shape: tuple[int, ...]) -> str:
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     first = "  ".join(cell.ljust(width) for cell, width in zip(cells[:-1], widths[:-1], strict=True))
     return f"{first}  {cells[-1].rjust(widths[-1])}".rstrip()
+
+
+def trunk(config: NetworkConfig) -> str:
+    """A network's trunk in words."""
+    tower = [] if config.kind == "mlp" else [f"{config.blocks} residual blocks of {config.filters} filters"]
+    dense = [f"dense layers of {', '.join(map(str, config.units))}"] if config.units else []
+    return " and ".join(tower + dense)

@@ -9,6 +9,7 @@ Axis letters: N positions, E moves between them, P seats, A actions, K words of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -68,17 +69,28 @@ class Ply(NamedTuple):
 def enumerate_positions(game: Game, starts: State, *, limit: int, progress: Progress | None = None) -> Graph:
     """All positions reachable from `starts` [S, ...]; TooLarge if there are more than `limit`."""
     known = _Known(game, limit)
-    plies: list[Ply] = []
+    return _graph(known, [ply for _, ply in _by_ply(known, game, starts, progress)])
+
+
+def positions_by_ply(game: Game, starts: State, *, limit: int) -> Iterator[State]:
+    """The same positions themselves: for every ply those first met there that are not over [n, ...]."""
+    for states, ply in _by_ply(_Known(game, limit), game, starts):
+        going = ply.degree > 0
+        yield jax.tree.map(lambda leaf, going=going: leaf[going], states)
+
+
+def _by_ply(known: _Known, game: Game, starts: State, progress: Progress | None = None) -> Iterator[tuple[State, Ply]]:
     _, states, facts = _meet(known, _positions(game, starts))
-    while len(facts.mover):
+    for number in itertools.count():
+        if not len(facts.mover):
+            return
         if progress is not None:
-            progress(len(plies), known.count)
+            progress(number, known.count)
         parents, actions = np.nonzero(facts.legal)
         child, new_states, new_facts = _meet(known, _positions(game, states, parents, actions.astype(np.int32)))
         degree = facts.legal.sum(axis=1)
-        plies.append(Ply(facts.mover, facts.scores, degree, actions.astype(np.int32), child))
+        yield states, Ply(facts.mover, facts.scores, degree, actions.astype(np.int32), child)
         states, facts = new_states, new_facts
-    return _graph(known, plies)
 
 
 def _graph(known: _Known, plies: list[Ply]) -> Graph:

@@ -93,6 +93,8 @@ class ReplaySettings:
     positions: int = bounded(200_000, 1, 1_000_000_000)
     sessions: int = bounded(0, 0, 1_000_000)
     """The last so many cycles, instead of a number of positions; 0: see positions."""
+    place: str = one_of("auto", "device", "host")
+    """Where they are kept; `auto`: on the device, or in the machine's memory if they need over half of its own."""
     start: int = bounded(0, 0, 1_000_000_000)
     """Finished positions to wait for before learning begins; 0: four batches."""
 
@@ -104,7 +106,7 @@ class LearnerSettings:
     steps: int = bounded(16, 1, 1_000_000)
     """Optimiser steps a cycle."""
     batch: int = bounded(512, 1, 1_000_000)
-    optimiser: str = one_of("adamw", "adam", "sgd")
+    optimiser: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
     """Of sgd."""
     rate: float = bounded(1e-3, 0.0, 100.0)
@@ -116,7 +118,7 @@ class LearnerSettings:
     warm_up: int = bounded(100, 0, 1_000_000)
     """Steps in which the rate rises from 0."""
     weight_decay: float = bounded(1e-4, 0.0, 1.0)
-    """adamw: decay beside the gradient. adam and sgd: half its square is part of the loss (L2)."""
+    """adamw and muon: decay beside the gradient. adam and sgd: half its square is part of the loss (L2)."""
     clip: float = bounded(1.0, 0.0, 1e6)
     """The longest gradient; 0: any."""
     policy_loss: str = one_of("cross_entropy", "squared")
@@ -181,6 +183,8 @@ class Config:
     """Everything that decides how a run goes."""
 
     game: str
+    other_boards: tuple[str, ...] = ()
+    """Other boards of the game that the same network learns in turn, a cycle each; it must be one for any size."""
     recipe: str = "own"
     seed: int = bounded(0, 0, 2**31 - 1)
     cycles: int = bounded(400, 1, 1_000_000_000)
@@ -231,13 +235,17 @@ SECTIONS: dict[str, type[Any]] = {
 
 
 FIXED = frozenset({
-    "game", "recipe", "seed", "cycles", "minutes", "selfplay.games", "selfplay.plies", "gate.kind",
-    "learner.optimiser", "learner.clip", "learner.weight_decay",
+    "game", "other_boards", "recipe", "seed", "cycles", "minutes", "selfplay.games", "selfplay.plies", "gate.kind",
+    "replay.place", "learner.optimiser", "learner.clip", "learner.weight_decay",
 })  # fmt: skip
 """What decides the shapes of a run's arrays, or what the run is, and so stays the same throughout."""
 
 
 def _check_together(config: Config) -> None:
+    if not isinstance(config.other_boards, tuple) or not all(isinstance(board, str) for board in config.other_boards):
+        raise TrainingError(f"other_boards is a list of games' ids; got {config.other_boards!r}.")
+    if config.other_boards and not config.network.any_size:
+        raise TrainingError("other_boards needs a network for any size of board, such as --set network=any_size.")
     if config.selfplay.teacher and config.targets.search_share:
         raise TrainingError("A teacher has no opinion of values: with selfplay.teacher set targets.search_share=0.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":

@@ -16,7 +16,7 @@ from tabia.training.learner import rate_at
 from tabia.training.losses import Losses
 from tabia.training.plan import Plan
 from tabia.training.selfplay import Plies
-from tabia.training.state import State, playing
+from tabia.training.state import Board, State, playing
 
 
 class Seen(NamedTuple):
@@ -66,16 +66,20 @@ def run(
     """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done."""
     key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
     play_key, learn_key = jax.random.split(key)
+    turn = cycle % len(state.boards)
+    plan, board = plan.boards[turn], state.boards[turn]
     watch("playing")
-    lanes, plies = plan.selfplay.play(playing(state), state.lanes, play_key)
-    ring = replay.add(state.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
+    lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key)
+    ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
     seen, ready = _summed(plies), int(_ready(ring, plan.window))
     learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
     if ready >= plan.start:
         watch("learning")
         learned, losses = plan.learner.learn(learned, ring, learn_key, rate)
-    report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate)
-    return state._replace(lanes=lanes, ring=ring, learned=learned), report
+    which = {"board": plan.game.id} if len(state.boards) > 1 else {}
+    report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate, which)
+    boards = (*state.boards[:turn], Board(lanes, ring), *state.boards[turn + 1 :])
+    return state._replace(boards=boards, learned=learned), report
 
 
 _ready = jax.jit(replay.ready_positions, static_argnums=1)

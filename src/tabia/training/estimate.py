@@ -21,6 +21,7 @@ class Estimate:
     """What a probe found."""
 
     device: str
+    replay: str  # its size and place
     compile_seconds: float
     cycle_seconds: float
     cycles: int  # of the whole run
@@ -34,6 +35,7 @@ class Estimate:
         """For people."""
         return {
             "device": self.device,
+            "replay": self.replay,
             "compiling": f"{self.compile_seconds:.0f} s (less where the programs are cached)",
             "a cycle": f"{self.cycle_seconds:.2f} s",
             "the run": f"about {self.cycles:,} cycles, {self.positions:,} positions of self-play",
@@ -48,15 +50,16 @@ def estimate(config: Config) -> Estimate:
     plan.check()
     state = states.begin(plan)
     started = time.monotonic()
-    for number in range(2):  # the first may end no game, and then learns nothing
+    turns = len(plan.boards)
+    for number in range(2 * turns):  # the first may end no game, and then learns nothing
         state, _ = cycle.run(plan, state, number, 0.0)
     jax.block_until_ready(state)
     compiled = time.monotonic()
-    for number in range(2, 2 + _PROBES):
+    for number in range(2 * turns, (2 + _PROBES) * turns):
         state, _ = cycle.run(plan, state, number, 0.0)
     jax.block_until_ready(state)
-    each = (time.monotonic() - compiled) / _PROBES
-    compile_seconds = max(compiled - started - 2 * each, 0.0)
+    each = (time.monotonic() - compiled) / (_PROBES * turns)
+    compile_seconds = max(compiled - started - 2 * turns * each, 0.0)
     if config.minutes:
         cycles = max(1, int((60 * config.minutes - compile_seconds) / each))
         minutes = config.minutes
@@ -65,4 +68,4 @@ def estimate(config: Config) -> Estimate:
         minutes = (compile_seconds + cycles * each) / 60
     per_cycle = config.selfplay.games * config.selfplay.plies
     kind = jax.devices()[0].device_kind
-    return Estimate(kind, compile_seconds, each, cycles, cycles * per_cycle, minutes)
+    return Estimate(kind, states.whereabouts(state), compile_seconds, each, cycles, cycles * per_cycle, minutes)

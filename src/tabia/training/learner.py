@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+import optax.contrib
 from jax import Array
 
 from tabia.games.game import Game
@@ -20,7 +21,9 @@ from tabia.networks import Network, Variables
 from tabia.training.config import LearnerSettings, TargetSettings
 from tabia.training.losses import Losses, lesson, losses
 from tabia.training.precision import compute_type
-from tabia.training.replay import Ring, sample
+from tabia.training.replay import Ring, Samples, host_of, sample
+
+Source = Ring | Samples  # the replay, or what was drawn from one on the host
 
 
 class Learned(NamedTuple):
@@ -50,12 +53,13 @@ class Learner:
 
     def learn(self, learned: Learned, ring: Ring, key: Array, rate: float) -> tuple[Learned, Losses]:
         """`steps` optimiser steps; the mean losses."""
+        source = ring if host_of(ring) is None else jax.device_put(_drawn(self, ring, key), jax.devices()[0])
         if jax.default_backend() != "cpu":
-            return _learn(self, learned, ring, key, jnp.float32(rate))
+            return _learn(self, learned, source, key, jnp.float32(rate))
         # XLA's CPU backend is many times slower at the gradients of convolutions inside a loop of its own.
         found: list[Losses] = []
         for index in range(self.settings.steps):
-            learned, losses = _learn_step(self, learned, ring, jax.random.fold_in(key, index), jnp.float32(rate))
+            learned, losses = _learn_step(self, learned, source, key, jnp.int32(index), jnp.float32(rate))
             found.append(losses)
         return learned, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
@@ -68,10 +72,29 @@ class Learner:
 def optimiser(settings: LearnerSettings) -> optax.GradientTransformation:
     """Everything but the rate."""
     parts = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
-    parts.append(optax.trace(settings.momentum) if settings.optimiser == "sgd" else optax.scale_by_adam())
-    if settings.optimiser == "adamw" and settings.weight_decay:
+    parts.append(_direction(settings))
+    if settings.optimiser in ("adamw", "muon") and settings.weight_decay:
         parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_kernels))
     return optax.chain(*parts)
+
+
+def _direction(settings: LearnerSettings) -> optax.GradientTransformation:
+    if settings.optimiser == "sgd":
+        return optax.trace(settings.momentum)
+    if settings.optimiser == "muon":
+        # Its steps are as long as Adam's, so the same rates fit; -1 because the rate is taken off later.
+        return optax.contrib.muon(-1.0, consistent_rms=0.2, muon_weight_dimension_numbers=_matrices)
+    return optax.scale_by_adam()
+
+
+def _matrices(params: Any) -> Any:
+    """Which weights Muon takes as matrices, from inputs to outputs: all but biases, norms and the thin last layers."""
+
+    def matrix(leaf: Array) -> optax.contrib.MuonDimensionNumbers | None:
+        thin = min(math.prod(leaf.shape[:-1]), leaf.shape[-1]) < 16
+        return None if thin else optax.contrib.MuonDimensionNumbers(tuple(range(leaf.ndim - 1)), -1)
+
+    return jax.tree.map(matrix, params)
 
 
 def _kernels(params: Any) -> Any:
@@ -88,19 +111,35 @@ def rate_at(settings: LearnerSettings, progress: float) -> float:
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
-def _learn(plan: Learner, learned: Learned, ring: Ring, key: Array, rate: Array) -> tuple[Learned, Losses]:
+def _learn(plan: Learner, learned: Learned, source: Source, key: Array, rate: Array) -> tuple[Learned, Losses]:
     def step(learned: Learned, index: Array) -> tuple[Learned, Losses]:
-        return learn_step(plan, learned, ring, jax.random.fold_in(key, index), rate)
+        return learn_step(plan, learned, source, key, index, rate)
 
     learned, found = jax.lax.scan(step, learned, jnp.arange(plan.settings.steps))
     return learned, jax.tree.map(jnp.mean, found)
 
 
-def learn_step(plan: Learner, learned: Learned, ring: Ring, key: Array, rate: Array) -> tuple[Learned, Losses]:
-    """One optimiser step."""
-    sample_key, turn_key, drop_key = jax.random.split(key, 3)
+@partial(jax.jit, static_argnums=0)
+def _drawn(plan: Learner, ring: Ring, key: Array) -> Samples:
+    """The samples of all steps [S, N, ...], drawn where the ring is."""
+    return jax.vmap(lambda index: _taken(plan, ring, key, index))(jnp.arange(plan.settings.steps))
+
+
+def _taken(plan: Learner, source: Source, key: Array, index: Array) -> Samples:
+    """The samples of one step; the same wherever they are drawn."""
+    if isinstance(source, Samples):
+        return jax.tree.map(lambda leaf: leaf[index], source)
+    sample_key = jax.random.split(jax.random.fold_in(key, index), 3)[0]
+    return sample(source, sample_key, plan.settings.batch, plan.window)
+
+
+def learn_step(
+    plan: Learner, learned: Learned, source: Source, key: Array, index: Array, rate: Array
+) -> tuple[Learned, Losses]:
+    """One optimiser step, the chunk's `index`-th."""
+    _, turn_key, drop_key = jax.random.split(jax.random.fold_in(key, index), 3)
     settings = plan.settings
-    samples = sample(ring, sample_key, settings.batch, plan.window)
+    samples = _taken(plan, source, key, index)
     taught = lesson(plan.game, samples, turn_key, symmetries=settings.symmetries)
 
     def loss(params: Any) -> tuple[Array, tuple[Losses, Any]]:
@@ -123,7 +162,7 @@ _learn_step = jax.jit(learn_step, static_argnums=0, donate_argnums=1)
 
 
 def _l2(settings: LearnerSettings, params: Any) -> Array | float:
-    if settings.optimiser == "adamw" or not settings.weight_decay:
+    if settings.optimiser in ("adamw", "muon") or not settings.weight_decay:
         return 0.0
     kernels = [leaf for leaf in jax.tree.leaves(params) if leaf.ndim > 1]
     return 0.5 * settings.weight_decay * sum(jnp.sum(leaf**2) for leaf in kernels)

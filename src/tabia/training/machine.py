@@ -16,6 +16,7 @@ import jax
 from tabia.training.directory import RunDirectory, write_whole
 from tabia.training.errors import TrainingError
 from tabia.training.loop import Onlooker, Training
+from tabia.training.state import whereabouts
 
 MACHINE = "machine.json"
 _LIBRARIES = ("tabia", "jax", "jaxlib", "flax", "optax", "numpy", "pgx", "mctx")
@@ -26,7 +27,8 @@ class Machine(Onlooker):
 
     def begun(self, training: Training) -> None:
         before = [entry for entry in read(training.run) if entry.get("from_cycle", 0) < training.ledger.cycle]
-        entries = [*before, {"from_cycle": training.ledger.cycle, **describe()}]
+        replay = whereabouts(training.state)
+        entries = [*before, {"from_cycle": training.ledger.cycle, **describe(), "replay": replay}]
         path = training.run.path / MACHINE
         try:
             write_whole(path, (json.dumps(entries, indent=2) + "\n").encode())

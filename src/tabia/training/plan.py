@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tabia.games import make
@@ -25,6 +25,11 @@ class Plan:
     @cached_property
     def game(self) -> Game:
         return make(self.config.game)
+
+    @cached_property
+    def boards(self) -> tuple[Plan, ...]:
+        """The plan for each board the network learns, this one first."""
+        return self, *(Plan(replace(self.config, game=other, other_boards=())) for other in self.config.other_boards)
 
     @cached_property
     def network(self) -> Network:
@@ -73,11 +78,25 @@ class Plan:
 
     def check(self) -> None:
         """Refuse what the game cannot do, now or later in the schedule."""
+        names = [board.game.id for board in self.boards]
+        if len(set(names)) < len(names):
+            raise TrainingError(f"other_boards names a board twice: {', '.join(names)}.")
         for stage in self.stages:
-            stage.check_now()
+            for board in stage.boards:
+                board.check_now(cycles=self.config.cycles // len(names))
+                board.check_like(self)
 
-    def check_now(self) -> None:
-        """The same for the settings as they stand."""
+    def check_like(self, first: Plan) -> None:
+        """Refuse a board that the first one's weights do not fit."""
+        mine, its = self.game, first.game
+        same = (mine.name, mine.num_players, mine.observation_shape[2]) == (
+            its.name, its.num_players, its.observation_shape[2]
+        )  # fmt: skip
+        if not same:
+            raise TrainingError(f"other_boards: {mine.id} is not {its.id} on another board, so no network fits both.")
+
+    def check_now(self, *, cycles: int) -> None:
+        """The same for the settings as they stand, and the cycles this board has."""
         config, game = self.config, self.game
         if config.selfplay.opening_moves >= game.max_moves:
             raise TrainingError(
@@ -98,9 +117,9 @@ class Plan:
         if config.learner.batch > held:
             raise TrainingError(f"learner.batch={config.learner.batch} is more than the replay's {held} positions.")
         fill = self.start / config.selfplay.games
-        if not config.minutes and fill > config.cycles * config.selfplay.plies:
+        if not config.minutes and fill > cycles * config.selfplay.plies:
             raise TrainingError(
-                f"The run ends before learning begins: {config.cycles} cycles play "
-                f"{config.cycles * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
+                f"The run ends before learning begins: {cycles} cycles play "
+                f"{cycles * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
                 f"{self.start:,}. Raise cycles, or lower replay.start or learner.batch."
             )

@@ -5,7 +5,7 @@ The file is read again as long as the tournament is the same, so a second report
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ from tabia.training.directory import RunDirectory, make_folder
 
 FILE = "ratings.txt"
 
+Tell = Callable[[int, int], None]  # is told how many games are finished, and of how many
+
 
 class Rated(NamedTuple):
     """The checkpoints in the order of their cycles; the first is rated 0."""
@@ -33,13 +35,14 @@ class Rated(NamedTuple):
 
 
 def rated(
-    run: RunDirectory, game: Game, *, most: int = 8, games: int = 20, nearest: int = 2, simulations: int = 64
-) -> Rated:
+    run: RunDirectory, game: Game, *, most: int = 8, games: int = 20, nearest: int = 2, simulations: int = 64,
+    tell: Tell = lambda done, whole: None,
+) -> Rated:  # fmt: skip
     """Rate at most `most` checkpoints by games of each against its nearest; RatingError where there is but one."""
     tournament = among_checkpoints(
         run.path, most=most, simulations=simulations, games=games, nearest=nearest, game=game
     )
-    played = standings.counted(_played(run, tournament))
+    played = standings.counted(_played(run, tournament, tell))
     found = standings.rate(played, anchor=tournament.specs[0])
     cycles = [step or 0 for step in steps(found.names)]
     order = sorted(range(len(cycles)), key=cycles.__getitem__)
@@ -55,12 +58,18 @@ def rated(
     return Rated(tuple(cycles[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
 
 
-def _played(run: RunDirectory, tournament: Tournament) -> list[records.Record]:
+def _played(run: RunDirectory, tournament: Tournament, tell: Tell) -> list[records.Record]:
     path, kind = make_folder(run.games) / FILE, "tournament"
     if not _same(path, kind, tournament.settings):
         path.unlink(missing_ok=True)
     keeper = Keeper(path, kind, tournament.settings)
-    found = play_tournament(tournament, done=keeper.records, watch=keeper.keep)
+    whole = tournament.total
+
+    def watch(games: Sequence[records.Record]) -> None:
+        keeper.keep(games)
+        tell(sum(game.finished for game in games), whole)
+
+    found = play_tournament(tournament, done=keeper.records, watch=watch)
     keeper.keep(found, at_once=True)
     return found
 

@@ -35,6 +35,11 @@ class Recipe:
     expect: str
     tables: dict[str, Any]
 
+    @property
+    def several(self) -> bool:
+        """Whether it trains on several boards."""
+        return "other_boards" in self.tables
+
     def config(self, game: str | None = None) -> Config:
         """The configuration, for the recipe's game or a variant of it; refused for another game."""
         wanted = game or self.game
@@ -72,9 +77,8 @@ def for_game(game: str) -> list[Recipe]:
 def default(game: str) -> Recipe:
     """What `tabia train GAME` takes: Tabia's own recipe for the game and this machine, or the one for any game."""
     here = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    own = [
-        recipe for recipe in for_game(game) if not re.match(r"s\d-", recipe.name)
-    ]  # a thesis's is never taken unasked
+    # A thesis's is never taken unasked, nor one for several boards.
+    own = [recipe for recipe in for_game(game) if not re.match(r"s\d-", recipe.name) and not recipe.several]
     made_for = [recipe for recipe in own if recipe.game != ANY and make_game(recipe.game).id == make_game(game).id]
     others = [recipe for recipe in own if recipe.game == ANY]
     ranked = sorted([*made_for, *others], key=lambda recipe: recipe.device != here)

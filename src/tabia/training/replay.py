@@ -1,4 +1,4 @@
-"""The replay: a ring of plies on the device, in which outcomes are filled in once games have ended.
+"""The replay: a ring of plies on the device or on the host, in which outcomes are filled in once games have ended.
 
 Rows are plies in the order they were played, columns are lanes, so adding a chunk is one contiguous write and a game
 is a run of rows in its column. A position is ready to learn from once its value is known: its game has ended, or a
@@ -32,15 +32,28 @@ class Samples(NamedTuple):
     weight: Array  # float32[N]: 0 where no ready position was found
 
 
-def make_room(plies: Plies, rows: int) -> Ring:
-    """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes)."""
-    blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
-    return Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), jnp.int32(0))
+def make_room(plies: Plies, rows: int, host: jax.Device | None = None) -> Ring:
+    """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes), on the host if one is given."""
+    with jax.default_device(host):
+        blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
+        ring = Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), jnp.int32(0))
+        return ring if host is None else jax.device_put(ring, host)
+
+
+def host_of(ring: Ring) -> jax.Device | None:
+    """Where a ring is that is not with everything else."""
+    (place,) = ring.ready.devices()
+    return None if place == jax.devices()[0] else place
+
+
+def add(ring: Ring, plies: Plies, *, reach: int, decay: float = 1.0) -> Ring:
+    """Write a chunk, and fill in the outcomes it decided; no game is longer than `reach` less the chunk's plies."""
+    host = host_of(ring)
+    return _add(ring, plies if host is None else jax.device_put(plies, host), reach=reach, decay=decay)
 
 
 @partial(jax.jit, static_argnames=("reach", "decay"), donate_argnums=0)
-def add(ring: Ring, plies: Plies, *, reach: int, decay: float = 1.0) -> Ring:
-    """Write a chunk, and fill in the outcomes it decided; no game is longer than `reach` less the chunk's plies."""
+def _add(ring: Ring, plies: Plies, *, reach: int, decay: float) -> Ring:
     count, capacity = plies.ended.shape[0], ring.ready.shape[0]
     place = ring.rows % capacity
 

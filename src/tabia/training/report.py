@@ -11,13 +11,13 @@ from pathlib import Path
 
 from tabia.games.errors import TabiaError
 from tabia.games.game import Game
-from tabia.networks.summary import counts
+from tabia.networks.summary import counts, trunk
 from tabia.training import figures, machine, metrics, samples, series
 from tabia.training.config import Config
 from tabia.training.directory import RunDirectory, make_folder, write_whole
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
-from tabia.training.rated import Rated, rated
+from tabia.training.rated import Rated, Tell, rated
 from tabia.training.series import Line
 
 REPORT, FIGURES = "report.md", "figures"
@@ -37,11 +37,15 @@ class Found:
     rated: Rated | str  # or why there are no ratings
 
 
-def write_report(run: RunDirectory, *, rate: bool = True) -> Path:
-    """Write report.md and figures/; `rate` lets the checkpoints play each other for ratings, which takes a while."""
+def write_report(run: RunDirectory, *, rate: bool = True, tell: Tell = lambda done, whole: None) -> Path:
+    """Write report.md and figures/.
+
+    `rate` lets the checkpoints play each other for ratings, which takes a while; `tell` hears how far that is.
+    """
     config = run.config()
-    plan, lines = Plan(config), metrics.read(run)
-    ratings: Rated | str = _rated(run, plan) if rate else "Ratings were not asked for."
+    plan = Plan(config)
+    lines = [line for line in metrics.read(run) if line.get("board", config.game) == config.game]  # the first board's
+    ratings: Rated | str = _rated(run, plan, tell) if rate else "Ratings were not asked for."
     drawn: dict[str, Path] = {}
     if figures.available():
         drawn = figures.draw(run.path / FIGURES, plan.game, config, lines)
@@ -235,16 +239,13 @@ def _at(games: Sequence[Line], cycle: int) -> Line | None:
     return next((game for game in games if game["cycle"] == cycle), None)
 
 
-def _rated(run: RunDirectory, plan: Plan) -> Rated | str:
+def _rated(run: RunDirectory, plan: Plan, tell: Tell) -> Rated | str:
     """Ratings of the checkpoints as evaluations let them play, or why there are none."""
     try:
-        return rated(run, plan.game, simulations=plan.config.evaluation.simulations)
+        return rated(run, plan.game, simulations=plan.config.evaluation.simulations, tell=tell)
     except TabiaError as error:
         return f"No ratings: {error}"
 
 
 def _network(plan: Plan) -> str:
-    network = plan.config.network
-    trunk = [] if network.kind == "mlp" else [f"{network.blocks} residual blocks of {network.filters} filters"]
-    dense = [f"dense layers of {', '.join(map(str, network.units))}"] if network.units else []
-    return f"{' and '.join(trunk + dense)}; {counts(plan.network).trainable:,} weights"
+    return f"{trunk(plan.config.network)}; {counts(plan.network).trainable:,} weights"

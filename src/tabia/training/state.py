@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,14 +19,20 @@ from tabia.training.errors import TrainingError
 from tabia.training.learner import Learned
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
-from tabia.training.selfplay import Lanes, Plies
+from tabia.training.selfplay import Lanes
+
+
+class Board(NamedTuple):
+    """The games being played on one board, and what was played on it."""
+
+    lanes: Lanes
+    ring: Ring
 
 
 class State(NamedTuple):
     """A run between two cycles."""
 
-    lanes: Lanes
-    ring: Ring
+    boards: tuple[Board, ...]
     learned: Learned
     champion: Variables | None  # the network that plays, where a gate decides; otherwise the averaged one does
 
@@ -44,31 +51,63 @@ class Ledger:
 def begin(plan: Plan) -> State:
     """The start of a run."""
     lane_key, weight_key = jax.random.split(jax.random.key(plan.config.seed))
-    lanes = plan.selfplay.begin(lane_key)
     learned = plan.learner.begin(weight_key)
-    plies = jax.eval_shape(plan.selfplay.play, learned.variables, lanes, lane_key)[1]
-    check_room(plan, plies)
     gated = plan.config.gate.kind != "none"
     champion = jax.tree.map(jnp.copy, learned.averaged) if gated else None
-    return State(lanes, replay.make_room(plies, plan.rows), learned, champion)
+    host = _host(plan, jax.eval_shape(lambda: [_board(board, learned, lane_key).ring for board in plan.boards]))
+    return State(tuple(_board(board, learned, lane_key, host) for board in plan.boards), learned, champion)
 
 
-def check_room(plan: Plan, plies: Plies) -> None:
-    """Refuse a replay that would take more than half of the device's memory."""
-    row = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(plies)) / plan.config.selfplay.plies
-    wanted, there = row * plan.rows, _memory()
-    if wanted > there / 2:
+def _board(plan: Plan, learned: Learned, key: Array, host: jax.Device | None = None) -> Board:
+    lanes = plan.selfplay.begin(key)
+    plies = jax.eval_shape(plan.selfplay.play, learned.variables, lanes, key)[1]
+    return Board(lanes, replay.make_room(plies, plan.rows, host))
+
+
+def _host(plan: Plan, rings: Sequence[Ring]) -> jax.Device | None:
+    """Where replays of these shapes are kept if not with everything else; refused where no place has room for them."""
+    wanted, wish = sum(map(_size, rings)), plan.config.replay.place
+    if wish != "host" and wanted <= _device_memory() / 2:
+        return None
+    if wish != "device" and wanted <= _machine_memory() / 4:  # a checkpoint needs as much again, twice
+        return _cpu()
+    raise TrainingError(
+        f"The replay would take {wanted / 1e9:.1f} GB, and with replay.place={wish!r} there is no room for it: it may "
+        f"have half of the device's {_device_memory() / 1e9:.1f} GB or a quarter of the machine's "
+        f"{_machine_memory() / 1e9:.1f} GB. It has {plan.rows:,} rows of {plan.config.selfplay.games:,} games; lower "
+        "replay.positions or selfplay.games."
+    )
+
+
+def _cpu() -> jax.Device:
+    try:
+        return jax.local_devices(backend="cpu")[-1]  # the last, so that tests can have a host beside their device
+    except RuntimeError:
         raise TrainingError(
-            f"The replay would take {wanted / 1e9:.1f} GB of the device's {there / 1e9:.1f} GB: its {plan.rows:,} rows "
-            f"of {plan.config.selfplay.games:,} games take {row / 1e6:.2f} MB each. Lower replay.positions or "
-            "selfplay.games."
-        )
+            "The replay needs the machine's memory, but JAX was started without its CPU: set JAX_PLATFORMS=cuda,cpu."
+        ) from None
 
 
-def _memory() -> float:
+def _device_memory() -> float:
     """Bytes of the device's memory, or of the machine's where the device does not say."""
     told = jax.devices()[0].memory_stats() or {}
-    return float(told.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return float(told.get("bytes_limit") or _machine_memory())
+
+
+def _machine_memory() -> float:
+    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def whereabouts(state: State) -> str:
+    """The replay's size and place, in words."""
+    rings = [board.ring for board in state.boards]
+    where = "on the device" if replay.host_of(rings[0]) is None else "in the machine's memory"
+    return f"{sum(map(_size, rings)) / 1e9:.2f} GB {where}"
+
+
+def _size(ring: Ring) -> float:
+    """Bytes of a ring, or of one with these shapes."""
+    return float(sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(ring)))
 
 
 def playing(state: State) -> Variables:
@@ -84,26 +123,30 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
 
 def from_arrays(plan: Plan, arrays: Mapping[str, np.ndarray]) -> State:
     """The state these arrays hold; refused unless names, shapes and types are those of the plan."""
-    expected, shape = jax.tree_util.tree_flatten_with_path(jax.eval_shape(lambda: begin(plan)))
+    like = jax.eval_shape(lambda: begin(plan))
+    expected, shape = jax.tree_util.tree_flatten_with_path(like)
     names = {jax.tree_util.keystr(path): leaf for path, leaf in expected}
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
         raise TrainingError(f"The saved state is not one of this configuration: {odd} is missing or not known.")
-    return jax.tree.unflatten(shape, [_like(name, leaf, arrays[name]) for name, leaf in names.items()])
+    host = _host(plan, [board.ring for board in like.boards])
+    places = {name: host if re.match(r"\.boards\[\d+\]\.ring\b", name) else None for name in names}
+    return jax.tree.unflatten(shape, [_like(name, leaf, arrays[name], places[name]) for name, leaf in names.items()])
 
 
 def _plain(leaf: Array) -> np.ndarray:
     return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
 
-def _like(name: str, leaf: Any, array: np.ndarray) -> Array:
+def _like(name: str, leaf: Any, array: np.ndarray, place: jax.Device | None) -> Array:
     plain = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
     if plain.shape != array.shape or plain.dtype != array.dtype:
         raise TrainingError(
             f"The saved state is not one of this configuration: {name} is {array.dtype}{list(array.shape)}, "
             f"not {plain.dtype}{list(plain.shape)}."
         )
-    return jax.random.wrap_key_data(jnp.asarray(array)) if _is_key(leaf) else jnp.asarray(array)
+    put = jax.device_put(array, place)
+    return jax.random.wrap_key_data(put) if _is_key(leaf) else put
 
 
 def _is_key(leaf: Any) -> bool:

@@ -45,7 +45,7 @@ class StoredGames(Onlooker):
         if not count or plan.game.chance:
             return
         cycle = training.ledger.cycle
-        found = games(plan.game, training.state.ring, count, player=f"self-play@{cycle}", rows=2 * plan.reach)
+        found = games(plan.game, training.state.boards[0].ring, count, player=f"self-play@{cycle}", rows=2 * plan.reach)
         store(training.run, cycle, found)
 
 

@@ -1,0 +1,39 @@
+"""`tabia agents`: the trained players that come with Tabia."""
+
+from __future__ import annotations
+
+import typer
+from rich.markup import escape
+
+from tabia.cli import printing
+from tabia.cli.games import Json
+
+
+def agents(as_json: Json = False) -> None:
+    """List the trained agents in the package: what they play, how they were made, how strong they are.
+
+    Play against one with [bold]tabia play GAME --terminal --against az:NAME,simulations=64[/].
+
+    Examples:
+      [bold]tabia agents[/]
+      [bold]tabia agents --json[/]
+    """
+    from tabia.players.agents import agents as shipped
+
+    known = shipped()
+    if as_json:
+        printing.print_json([agent.fields() for agent in known])
+        return
+    console = printing.console()
+    for agent in known:
+        size = f"{agent.bytes / 1e6:.1f} MB" if agent.bytes >= 1e5 else f"{agent.bytes / 1e3:.0f} kB"
+        console.print(f"[bold]az:{escape(agent.name)}[/]  {escape(agent.about)}")
+        made = f"{agent.recipe}, seed {agent.seed}, {agent.minutes:.3g} minutes on {agent.device}, {agent.date}"
+        rows = {"game": agent.game, "network": f"{agent.network}, {size}", "trained": made}
+        rows |= {one.what: f"{one.figure} ({one.interval})" if one.interval else one.figure for one in agent.strength}
+        if agent.ladder:
+            rungs = ", ".join(f"@{rung.version} {rung.elo:+.0f}" for rung in agent.ladder)
+            rows["ladder, Elo"] = rungs
+        console.print(printing.pairs(rows))
+        console.print("")
+    typer.echo("Play one with `tabia play GAME --terminal --against az:NAME`; weaker with fewer simulations.", err=True)

@@ -1,0 +1,84 @@
+"""The agents that come with Tabia: what each plays, how it was made and how strong it is.
+
+agents/connect4/
+    agent.toml                             what is known of it beyond its weights
+    weights.safetensors                    one network, or
+    checkpoints/<step>/weights.safetensors a ladder of them, weakest first, and
+    best                                   the step that `az:NAME` plays
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tabia.networks.summary import trunk
+from tabia.networks.weights import read_manifest
+from tabia.players import runs
+
+
+@dataclass(frozen=True)
+class Strength:
+    """One measurement, with the command that repeats it."""
+
+    what: str
+    figure: str
+    interval: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One version of a ladder."""
+
+    version: str
+    elo: float
+    error: float  # half the width of the 95% interval
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """An agent in the package."""
+
+    name: str
+    game: str
+    about: str
+    network: str
+    bytes: int  # of the weights it plays with
+    recipe: str
+    seed: int
+    minutes: float  # of training by the clock
+    device: str
+    date: str
+    card: str  # where docs tell more
+    strength: tuple[Strength, ...]
+    ladder: tuple[Rung, ...]
+
+    def fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def agents() -> list[Shipped]:
+    """All of them, by name."""
+    return [read(name) for name in runs.shipped()]
+
+
+def read(name: str) -> Shipped:
+    """One of them."""
+    path = runs.weights_file(str(runs.SHIPPED / name))
+    manifest, told = read_manifest(path), _told(runs.SHIPPED / name)
+    noted = manifest.metadata
+    strength = tuple(Strength(**entry) for entry in told.get("strength", []))
+    ladder = tuple(Rung(**entry) for entry in told.get("ladder", []))
+    return Shipped(
+        name=name, game=str(noted["game"]), about=told["about"], network=trunk(manifest.network.config),
+        bytes=path.stat().st_size, recipe=str(noted["recipe"]), seed=int(noted["seed"]),
+        minutes=float(noted["minutes"]), device=told["device"], date=told["date"], card=told["card"],
+        strength=strength, ladder=ladder,
+    )  # fmt: skip
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "agent.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,53 @@
+"""The agents in the package: all load, fit their game, are small, and say how they were made and how strong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jax
+import pytest
+from typer.testing import CliRunner
+
+from tabia import games, players
+from tabia.cli.main import app
+from tabia.networks.weights import read_manifest
+from tabia.players import runs
+from tabia.players.agents import Shipped, agents
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=agents(), ids=lambda agent: agent.name)
+def agent(request: pytest.FixtureRequest) -> Shipped:
+    return request.param
+
+
+def test_it_moves(agent: Shipped) -> None:
+    game = games.make(agent.game)
+    start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
+    action = players.make(f"network:{agent.name}", game).choose(start, jax.random.key(0)).actions[0]
+    assert bool(game.legal(game.init(jax.random.key(0)))[action])
+
+
+def test_its_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
+    assert agent.bytes <= 8_000_000
+    versions = [None, *(rung.version for rung in agent.ladder)]
+    for path in [runs.weights_file(str(runs.SHIPPED / agent.name), version) for version in versions]:
+        assert {tensor.stored for tensor in read_manifest(path).tensors.values()} == {"float16"}
+
+
+def test_it_has_a_card_and_figures_with_their_commands(agent: Shipped) -> None:
+    card = (ROOT / agent.card).read_text(encoding="utf-8")
+    assert agent.strength and agent.recipe in card and agent.device in card
+    for one in agent.strength:
+        assert one.figure in card and one.command in card
+    for rung in agent.ladder:
+        assert f"@{rung.version}" in card
+
+
+def test_the_command_lists_them() -> None:
+    told = json.loads(CliRunner().invoke(app, ["agents", "--json"]).stdout)
+    assert [entry["name"] for entry in told] == runs.shipped()
+    words = CliRunner().invoke(app, ["agents"]).stdout
+    assert all(f"az:{entry['name']}" in words for entry in told)

@@ -1,0 +1,78 @@
+"""A replay on the host: the same run, bit for bit, as with the replay on the device, and gone on with there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+
+from tabia.training import state as states
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+from tabia.training.replay import Ring
+from tests.training.conftest import TINY
+
+# Two CPU devices: the first is the device, the last is the host.
+SCRIPT = """
+import sys
+from pathlib import Path
+import jax
+from tabia.training import cycle
+from tabia.training import state as states
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training, train
+from tabia.training.plan import Plan
+from tabia.training.replay import host_of
+from tests.training.conftest import TINY
+
+assert len(jax.devices()) == 2
+found = {}
+for place in ("device", "host"):
+    config = TINY.changed({"replay.place": place, "evaluation.every": 0})
+    run = RunDirectory(Path(sys.argv[1]) / place)
+    train(Training.begin(run, config))
+    resumed = Training.resume(run)
+    state, _ = cycle.run(Plan(config), resumed.state, resumed.ledger.cycle, 1.0)
+    assert (host_of(state.boards[0].ring) is None) == (place == "device")
+    assert ("machine" in states.whereabouts(state)) == (place == "host")
+    found[place] = states.to_arrays(state)
+for name, array in found["device"].items():
+    assert (array == found["host"][name]).all(), name
+"""
+
+
+def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": str(root)}
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def ring() -> Ring:
+    """The shapes of a replay of about 50 kB."""
+    return jax.eval_shape(lambda: states.begin(Plan(TINY)).boards[0].ring)
+
+
+@pytest.mark.parametrize(("place", "device", "machine", "goes"), [
+    ("auto", 1e9, 1e9, "device"),
+    ("auto", 1e3, 1e9, "host"),
+    ("auto", 1e3, 1e3, "nowhere"),
+    ("device", 1e3, 1e9, "nowhere"),
+    ("host", 1e9, 1e9, "host"),
+    ("host", 1e9, 1e3, "nowhere"),
+])  # fmt: skip
+def test_it_goes_where_there_is_room(monkeypatch, ring, place: str, device: float, machine: float, goes: str) -> None:
+    monkeypatch.setattr(states, "_device_memory", lambda: device)
+    monkeypatch.setattr(states, "_machine_memory", lambda: machine)
+    plan = Plan(TINY.changed({"replay.place": place}))
+    if goes == "nowhere":
+        with pytest.raises(TrainingError, match=r"lower replay\.positions"):
+            states._host(plan, [ring])
+    else:
+        assert (states._host(plan, [ring]) is not None) == (goes == "host")
