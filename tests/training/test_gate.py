@@ -68,7 +68,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: 
     known = {"sharp": Sharp(), "random": make_player("random", GAME)}
     monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(known[seats[name]], name))
     learned = type("Learned", (), {"averaged": {"w": jnp.array([2.0])}})()
-    state = State(None, None, learned, {"w": jnp.array([1.0])})
+    state = State((), learned, {"w": jnp.array([1.0])})
     return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Ledger(cycle=3))
 
 
@@ -111,7 +111,7 @@ def test_networks_really_meet() -> None:
     """A network against itself, with real players: half the points, and it does not pass."""
     plan = Plan(replace(TINY, gate=GateSettings(kind="share", games=8, simulations=2)))
     variables = plan.network.init(jax.random.key(0))
-    state = State(None, None, type("Learned", (), {"averaged": variables})(), variables)
+    state = State((), type("Learned", (), {"averaged": variables})(), variables)
     after, verdict = gate.attempt(plan, state, Ledger(cycle=1))
     assert verdict.share == 0.5 and not verdict.passed and after is state
     assert verdict.fields() == {"gate_passed": False, "gate_share": 0.5, "gate_games": verdict.games}

@@ -14,6 +14,7 @@ from tabia.training import state as states
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
+from tabia.training.settings import to_toml
 from tests.training.conftest import TINY
 
 # Two CPU devices: the first is the device, the last is the host.
@@ -27,12 +28,12 @@ from tabia.training.directory import RunDirectory
 from tabia.training.loop import Training, train
 from tabia.training.plan import Plan
 from tabia.training.replay import host_of
-from tests.training.conftest import TINY
+from tabia.training.settings import from_toml
 
 assert len(jax.devices()) == 2
 found = {}
 for place in ("device", "host"):
-    config = TINY.changed({"replay.place": place, "evaluation.every": 0})
+    config = from_toml(sys.argv[2], "argument").changed({"replay.place": place, "evaluation.every": 0})
     run = RunDirectory(Path(sys.argv[1]) / place)
     train(Training.begin(run, config))
     resumed = Training.resume(run)
@@ -46,9 +47,8 @@ for name, array in found["device"].items():
 
 
 def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": str(root)}
-    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path), to_toml(TINY)]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
 

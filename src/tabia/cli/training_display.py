@@ -23,6 +23,7 @@ from tabia.cli.training_panel import Sight, span
 from tabia.training import metrics
 from tabia.training.cycle import Report
 from tabia.training.loop import Onlooker, Training
+from tabia.training.replay import host_of
 from tabia.training.state import whereabouts
 
 _COMPILING = "compiling the programs of this run first, which can take a minute"
@@ -94,8 +95,9 @@ class Plain(Display):
         length = f"{config.minutes:g} minutes" if config.minutes else f"{config.cycles:,} cycles"
         since = f", from cycle {cycle:,}" if cycle else ""
         self._say(f"{config.game}, recipe {config.recipe}, seed {config.seed}: {length}{since}, in {training.run.path}")
-        self._say(f"replay: {whereabouts(training.state)}")
         self._say(_COMPILING)
+        if host_of(training.state.boards[0].ring) is not None:
+            self._say(f"the replay takes {whereabouts(training.state)}")
 
     def cycled(self, training: Training, report: Report) -> dict[str, Any]:
         assert self.sight is not None
