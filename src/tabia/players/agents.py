@@ -1,7 +1,7 @@
 """The agents that come with Tabia: what each plays, how it was made and how strong it is.
 
 agents/connect4/
-    agent.toml                             what is known of it beyond its weights
+    agent.toml                             what is known of it beyond its weights, written by hand
     weights.safetensors                    one network, or
     checkpoints/<step>/weights.safetensors a ladder of them, weakest first, and
     best                                   the step that `az:NAME` plays
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tabia.networks import weights
 from tabia.networks.summary import trunk
 from tabia.networks.weights import read_manifest
 from tabia.players import runs
@@ -58,6 +59,17 @@ class Shipped:
 
     def fields(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def pack(source: str, name: str) -> Path:
+    """Put the weights of `RUN@VERSION` among the agents, in half precision; a name with @ goes onto a ladder."""
+    run, _, version = source.partition("@")
+    name, _, step = name.partition("@")
+    folder = runs.SHIPPED / name / "checkpoints" / step if step else runs.SHIPPED / name
+    folder.mkdir(parents=True, exist_ok=True)
+    held = weights.load(runs.weights_file(run, version or None))
+    weights.save(folder / runs.WEIGHTS, held.network, held.weights, held.metadata, store="float16")
+    return folder
 
 
 def agents() -> list[Shipped]:

@@ -212,10 +212,11 @@ class Config:
 
     def at(self, progress: float) -> Config:
         """The configuration as scheduled for a share of the run, 0 to 1."""
-        if not self.schedule:
-            return self
-        now = {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
-        return self.changed(now)
+        return self.changed(self.scheduled(progress)) if self.schedule else self
+
+    def scheduled(self, progress: float) -> dict[str, Any]:
+        """The values that `schedule` sets at a share of the run."""
+        return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
         """The same with some values changed, by dotted names."""
@@ -261,5 +262,5 @@ def _check_together(config: Config) -> None:
             raise TrainingError(f"{name} cannot be scheduled: it stays the same throughout a run.")
         if not steps or steps[0][0] != 0 or list(steps) != sorted(steps, key=lambda step: step[0]):
             raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")
-        for _, value in steps:
-            replace(config, schedule=()).changed({name: value})
+    for start in {start for _, steps in config.schedule for start, _ in steps}:
+        replace(config, schedule=()).changed(config.scheduled(start))  # refuses what does not go together there
