@@ -3,6 +3,8 @@
 import jax
 import pytest
 
+import tabia  # noqa: F401  it tells JAX to keep compiled programs, also between workers
+
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 

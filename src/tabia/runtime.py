@@ -6,6 +6,7 @@ Nothing here overrides what the user has set: a flag the user names, or a cache 
 from __future__ import annotations
 
 import os
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -19,7 +20,19 @@ def prepare() -> None:
         # On CPUs XLA hands each convolution alone to a library kernel unless told otherwise, which halves its speed.
         # The library's kernels for arithmetic on arrays would gain a network a tenth and cost a search half its speed.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_CONVOLUTIONS}={_MATRICES_ALONE}".strip()
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_cache()))
+    _set("jax_compilation_cache_dir", str(_cache()), unset=None)
+    # JAX keeps only what took a second to compile; loading an agent is fifty small programs that together take one.
+    _set("jax_persistent_cache_min_compile_time_secs", 0.0, unset=1.0)
+
+
+def _set(name: str, value: str | float, *, unset: float | None) -> None:
+    """One of JAX's settings, in the environment it reads, and in itself if it has read that already."""
+    if name.upper() in os.environ:
+        return
+    os.environ[name.upper()] = str(value)
+    jax = sys.modules.get("jax")
+    if jax is not None and getattr(jax.config, name) == unset:
+        jax.config.update(name, value)
 
 
 def _knows_flag() -> bool:

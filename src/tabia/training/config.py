@@ -159,7 +159,7 @@ class EvaluationSettings:
     opponents: tuple[str, ...] = ("random",)
     games: int = bounded(40, 2, 1_000_000)
     simulations: int = bounded(64, 0, 1_000_000)
-    """Of our side; 0: the network alone."""
+    """Of our side; 0: the network alone, and positions with search as in self-play."""
     positions: int = bounded(0, 0, 1_000_000)
     """Positions on which moves are compared with perfect play, where that is known; 0: none."""
 

@@ -63,7 +63,8 @@ class Evaluate(Onlooker):
                 "share": side.share, "low": side.low, "high": side.high, "games": side.games,
             }  # fmt: skip
         if self._positions is not None:
-            for name, simulations in (("network", 0), ("searched", settings.simulations)):
+            searched = settings.simulations or plan.config.search.simulations
+            for name, simulations in (("network", 0), ("searched", searched)):
                 us = seated(plan, playing(training.state), simulations, name)
                 found[f"keeps_{name}"] = accuracy.agreement(us, self._positions).all.keeps
         return found
