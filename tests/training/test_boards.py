@@ -49,11 +49,8 @@ def test_boards_are_played_in_turn_and_the_weights_play_one_never_seen(tmp_path:
     for board in (SMALL, WIDE, UNSEEN):
         game = make(board)
         start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
-        assert (
-            0
-            <= int(make_player(f"network:{run.path}", game).choose(start, jax.random.key(0)).actions[0])
-            < game.columns
-        )
+        choice = make_player(f"network:{run.path}", game).choose(start, jax.random.key(0))
+        assert 0 <= int(choice.actions[0]) < game.columns
 
 
 def test_boards_that_no_network_fits_are_refused() -> None:

@@ -92,7 +92,7 @@ def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
     made = learner.optimiser(LearnerSettings(optimiser="muon", clip=0.0, weight_decay=0.0))
     step, _ = made.update(gradient, made.init(params), params)
     sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
-    assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them to between 0.7 and 1.2 of each other
+    assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them near each other, not to one
     assert float((step["kernel"] * gradient["kernel"]).sum()) > 0  # downhill once the rate is taken off
     for name in ("thin", "bias"):  # the first step of Adam with Nesterov's momentum: (0.9 * 0.1 / 0.19 + 1) everywhere
         assert np.asarray(step[name]) == pytest.approx(1.4737 * np.sign(np.asarray(gradient[name])), abs=1e-3)

@@ -16,7 +16,6 @@ from typing import Any
 
 from tabia.networks import weights
 from tabia.networks.summary import trunk
-from tabia.networks.weights import read_manifest
 from tabia.players import runs
 
 
@@ -80,7 +79,7 @@ def agents() -> list[Shipped]:
 def read(name: str) -> Shipped:
     """One of them."""
     path = runs.weights_file(str(runs.SHIPPED / name))
-    manifest, told = read_manifest(path), _told(runs.SHIPPED / name)
+    manifest, told = weights.read_manifest(path), _told(runs.SHIPPED / name)
     noted = manifest.metadata
     strength = tuple(Strength(**entry) for entry in told.get("strength", []))
     ladder = tuple(Rung(**entry) for entry in told.get("ladder", []))
