@@ -51,7 +51,6 @@ def refused(result: Result, *parts: str) -> None:
     (["--set", "learner.symmetries=1"], ["learner.symmetries is true or false; got 1"]),
     (["--set", "search.rule=gumble"], ["search.rule cannot be 'gumble'", "gumbel"]),
     (["--set", "learner.value_loss=cross_entropy"], ["needs a network with value='wdl'"]),
-    (["--set", "selfplay.teacher=random"], ["targets.search_share=0"]),
     (["--set", "gate.kind=share", "--set", "gate.threshold=1.5"], ["gate.threshold is a share", "1.5"]),
     (["--set", "selfplay.opening_moves=9"], ["selfplay.opening_moves=9", "at most 9 moves"]),
     (["--set", "learner.batch=1000000"], ["learner.batch=1000000 is more than the replay's"]),

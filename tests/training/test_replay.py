@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -122,6 +124,19 @@ def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window:
     expected = counts.sum() / len(places)
     chi_square, freedom = ((counts - expected) ** 2 / expected).sum(), len(places) - 1
     assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four of its standard deviations
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.5])
+def test_where_nothing_was_searched_the_outcome_alone_counts(decay: float) -> None:
+    """Six plies of one game, newest first: it ends, and a random move was made two plies after its start."""
+    flag = partial(jnp.array, dtype=bool)
+    told = replay.Told(
+        jnp.full((6, 1, 2), jnp.nan), jnp.tile(jnp.array([1.0, -1.0]), (6, 1, 1)),
+        flag([[1], [0], [0], [0], [0], [0]]), flag([[0], [0], [0], [1], [0], [0]]),
+    )  # fmt: skip
+    outcome, known = replay.outcomes(told, decay)
+    assert known[:, 0].tolist() == [True, True, True, False, False, False]
+    assert outcome[:3, 0].tolist() == [[1.0, -1.0]] * 3 and bool(jnp.isfinite(outcome).all())
 
 
 def test_nothing_ready_weighs_nothing(ring: replay.Ring) -> None:

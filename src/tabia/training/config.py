@@ -247,8 +247,6 @@ def _check_together(config: Config) -> None:
         raise TrainingError(f"other_boards is a list of games' ids; got {config.other_boards!r}.")
     if config.other_boards and not config.network.any_size:
         raise TrainingError("other_boards needs a network for any size of board, such as --set network=any_size.")
-    if config.selfplay.teacher and config.targets.search_share:
-        raise TrainingError("A teacher has no opinion of values: with selfplay.teacher set targets.search_share=0.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
         raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
     if config.gate.kind == "share" and not 0 < config.gate.threshold < 1:

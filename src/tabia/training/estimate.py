@@ -10,6 +10,7 @@ import jax
 
 from tabia.training import cycle
 from tabia.training import state as states
+from tabia.training.compiling import compile_ahead
 from tabia.training.config import Config
 from tabia.training.plan import Plan
 
@@ -50,6 +51,7 @@ def estimate(config: Config) -> Estimate:
     plan.check()
     state = states.begin(plan)
     started = time.monotonic()
+    compile_ahead(plan, state)
     turns = len(plan.boards)
     for number in range(2 * turns):  # the first may end no game, and then learns nothing
         state, _ = cycle.run(plan, state, number, 0.0)

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from tabia.training import budget, checkpoint, cycle, gate, health
 from tabia.training import state as states
+from tabia.training.compiling import compile_ahead
 from tabia.training.config import Config
 from tabia.training.cycle import Report
 from tabia.training.directory import RunDirectory
@@ -114,6 +115,8 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
         training.stopping = stop
         for observer in observers:
             observer.begun(training)
+        if training.progress < 1.0:
+            compile_ahead(_plan(training.config), training.state, training.progress)
         while training.progress < 1.0 and not stop:
             _cycle(training, observers, clock)
         if training.saved != training.ledger.cycle:

@@ -25,7 +25,7 @@ class Lesson(NamedTuple):
     legal: Array  # bool[N, A]
     policy: Array  # float32[N, A]
     outcome: Array  # float32[N, P] in [-1, 1]
-    searched: Array  # float32[N, P] the search's own values
+    searched: Array  # float32[N, P] the search's own values, the outcome where nothing was searched
     weight: Array  # float32[N] 0 for samples to pass over
     policy_weight: Array  # float32[N]
 
@@ -45,9 +45,10 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
     """Samples as the network sees them, each turned by a symmetry drawn at random."""
     plies = samples.plies
     mover = jax.vmap(game.mover)(plies.states)
+    searched = jnp.where(jnp.isnan(plies.values), samples.outcome, plies.values)
     made = Lesson(
         jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states), plies.policy.astype(jnp.float32),
-        from_mover(samples.outcome, mover), from_mover(plies.values, mover),
+        from_mover(samples.outcome, mover), from_mover(searched, mover),
         samples.weight, samples.weight * plies.learned,
     )  # fmt: skip
     return turned(game, made, key) if symmetries and len(game.symmetries) > 1 else made

@@ -68,8 +68,12 @@ class Plan:
     @cached_property
     def stages(self) -> tuple[Plan, ...]:
         """The plan as it is from the start on and from every change its schedule makes."""
-        starts = {start for _, steps in self.config.schedule for start, _ in steps}
-        return tuple(Plan(self.config.at(start)) for start in sorted(starts)) or (self,)
+        return self.stages_from(0.0)
+
+    def stages_from(self, progress: float) -> tuple[Plan, ...]:
+        """The plan as it stands at a share of the run and as every later change of the schedule makes it."""
+        changes = {start for _, steps in self.config.schedule for start, _ in steps if start > progress}
+        return tuple(Plan(self.config.at(start)) for start in (progress, *sorted(changes)))
 
     @property
     def start(self) -> int:

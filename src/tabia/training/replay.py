@@ -85,14 +85,15 @@ def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
     """What each seat got [W, B, P] and whether that is known [W, B], for rows given newest first.
 
     A position before a random move is worth what the search expected there; that move tells nothing about it, even
-    where it ended the game.
+    where it ended the game. Where nothing was searched it is not known then.
     """
 
     def earlier(carry: tuple[Array, Array, Array], row: Told) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
         following, outcome, known = carry
-        mixed = decay * outcome + (1.0 - decay) * following
-        outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
-        known = row.ended | row.explored | known
+        mixed = jnp.where(jnp.isnan(following), outcome, decay * outcome + (1.0 - decay) * following)
+        expected, searched = jnp.nan_to_num(row.values), ~jnp.isnan(row.values).any(axis=-1)
+        outcome = jnp.where(row.explored[:, None], expected, jnp.where(row.ended[:, None], row.scores, mixed))
+        known = jnp.where(row.explored, searched, row.ended | known)
         return (row.values, outcome, known), (outcome, known)
 
     nothing = jnp.zeros_like(told.values[0])

@@ -43,7 +43,7 @@ class Plies(NamedTuple):
     states: State  # before the move
     action: Array  # int32
     policy: Array  # float16[A] what the search recommends
-    values: Array  # float32[P] what it expects for each seat
+    values: Array  # float32[P] what it expects for each seat; NaN where nothing was searched
     prior: Array  # float32 how likely the network alone held the move played
     agrees: Array  # bool whether it was the network's favourite
     scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
@@ -73,6 +73,10 @@ class SelfPlay:
     def play(self, variables: Variables, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
         """`plies` moves in every lane, by the search with this network."""
         return _play(self, variables, lanes, key)
+
+    def compile(self, variables: Variables, lanes: Lanes, key: Array) -> None:
+        """Compile `play` for arguments like these."""
+        _play.lower(self, variables, lanes, key).compile()
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
@@ -160,11 +164,11 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
 
 
 def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
-    """What a teacher would play, for a run's first games (S3); it has no opinion of values."""
+    """What a teacher would play, for a run's first games (S3); it has no opinion of values, which NaN stands for."""
     choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
     assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
     legal = jax.vmap(plan.game.legal)(states)
-    values = jnp.zeros((legal.shape[0], plan.game.num_players))
+    values = jnp.full((legal.shape[0], plan.game.num_players), jnp.nan)
     return Thought(choice.actions, choice.policy, values, jnp.where(legal, choice.policy, 0.0), legal)
 
 
