@@ -33,7 +33,7 @@ def test_it_moves(agent: Shipped) -> None:
 def test_its_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
     assert agent.bytes <= 8_000_000
     versions = [None, *(rung.version for rung in agent.ladder)]
-    for path in [runs.weights_file(str(runs.SHIPPED / agent.name), version) for version in versions]:
+    for path in [runs.weights_file(str(runs.shipped_folder(agent.name)), version) for version in versions]:
         assert {tensor.stored for tensor in read_manifest(path).tensors.values()} == {"float16"}
 
 

@@ -107,9 +107,11 @@ def test_shipped_agents_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "tiny3")
     write(tmp_path / "runs3" / "checkpoints" / "10")
-    assert runs.shipped() == ["runs3", "tiny3"]
+    write(tmp_path / "library" / "tiny3")
+    assert runs.shipped() == ["library:tiny3", "runs3", "tiny3"]
     monkeypatch.chdir("/")
     assert players.make("network:tiny3", CONNECT3).spec == "network:tiny3"
+    assert players.make("network:library:tiny3", CONNECT3).spec == "network:library:tiny3"
     assert players.make("network:runs3@10", CONNECT3).spec == "network:runs3@10"
     with pytest.raises(players.PlayerError, match="Did you mean tiny3"):
         players.make("network:tiny4", CONNECT3)

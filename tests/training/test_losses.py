@@ -47,8 +47,9 @@ def test_the_policy_loss_is_nothing_at_its_target_and_more_elsewhere(kind: str, 
     assert least(learner, illegal=-40.0) == pytest.approx(0, abs=1e-5)
     for seed in range(5):
         logits = jax.random.normal(jax.random.key(seed), (3, 4))
-        loss, entropy, target_entropy, agreement = losses.policy_loss(outputs(logits), lesson(), learner)
+        loss, entropy, target_entropy, agreement, illegal = losses.policy_loss(outputs(logits), lesson(), learner)
         assert 0 < float(loss) < jnp.inf and 0 < float(entropy) < np.log(3) and 0 <= float(agreement) <= 1
+        assert float(illegal) == pytest.approx(float(jax.nn.softmax(logits)[:2, 3].mean()), rel=1e-5)
         assert float(target_entropy) == pytest.approx((0.5 * np.log(2) + 0.5 * np.log(4)) / 2)
 
 

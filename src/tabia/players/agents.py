@@ -64,7 +64,8 @@ def pack(source: str, name: str) -> Path:
     """Put the weights of `RUN@VERSION` among the agents, in half precision; a name with @ goes onto a ladder."""
     run, _, version = source.partition("@")
     name, _, step = name.partition("@")
-    folder = runs.SHIPPED / name / "checkpoints" / step if step else runs.SHIPPED / name
+    folder = runs.shipped_folder(name)
+    folder = folder / "checkpoints" / step if step else folder
     folder.mkdir(parents=True, exist_ok=True)
     held = weights.load(runs.weights_file(run, version or None))
     weights.save(folder / runs.WEIGHTS, held.network, held.weights, held.metadata, store="float16")
@@ -78,8 +79,9 @@ def agents() -> list[Shipped]:
 
 def read(name: str) -> Shipped:
     """One of them."""
-    path = runs.weights_file(str(runs.SHIPPED / name))
-    manifest, told = weights.read_manifest(path), _told(runs.SHIPPED / name)
+    folder = runs.shipped_folder(name)
+    path = runs.weights_file(str(folder))
+    manifest, told = weights.read_manifest(path), _told(folder)
     noted = manifest.metadata
     strength = tuple(Strength(**entry) for entry in told.get("strength", []))
     ladder = tuple(Rung(**entry) for entry in told.get("ladder", []))

@@ -87,10 +87,15 @@ def steps(run: Path) -> dict[int, str]:
 
 
 def shipped() -> list[str]:
-    """The names of the agents that come with Tabia."""
+    """The names of the agents that come with Tabia; pgx:hex lies in pgx/hex."""
     held = {path.parent for path in SHIPPED.rglob(WEIGHTS)}
     whole = {folder.parent.parent if folder.parent.name == "checkpoints" else folder for folder in held}
-    return sorted(str(folder.relative_to(SHIPPED)) for folder in whole)
+    return sorted(":".join(folder.relative_to(SHIPPED).parts) for folder in whole)
+
+
+def shipped_folder(name: str) -> Path:
+    """Where an agent that comes with Tabia lies."""
+    return SHIPPED.joinpath(*name.split(":"))
 
 
 def _place(what: str) -> Path:
@@ -99,7 +104,7 @@ def _place(what: str) -> Path:
     if path.is_file() or (path / WEIGHTS).is_file() or (path / "checkpoints").is_dir():
         return path
     if what in shipped():
-        return SHIPPED / what
+        return shipped_folder(what)
     if path.is_dir():
         raise PlayerError(f"{what} is no run: it has neither checkpoints nor {WEIGHTS}.")
     hint = f" {did_you_mean(what, shipped())}" if shipped() else ""

@@ -39,6 +39,7 @@ class Losses(NamedTuple):
     entropy: Array  # of the network's policy over legal moves
     target_entropy: Array
     agreement: Array  # how often network and target have the same favourite
+    illegal: Array  # what the network's policy gives to illegal moves before they are masked
 
 
 def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Lesson:
@@ -78,14 +79,14 @@ def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -
 
 def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: TargetSettings) -> Losses:
     """All of them for one batch."""
-    policy, entropy, target_entropy, agreement = policy_loss(outputs, lesson, learner)
+    policy, *told = policy_loss(outputs, lesson, learner)
     value = value_loss(outputs, lesson, learner, targets.search_share)
     total = policy + learner.value_weight * value
-    return Losses(total, policy, value, entropy, target_entropy, agreement)
+    return Losses(total, policy, value, *told)
 
 
-def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> tuple[Array, Array, Array, Array]:
-    """The loss, the network's entropy, the target's, and how often their favourites agree."""
+def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> list[Array]:
+    """The loss, both entropies, how often the favourites agree, and what illegal moves are given."""
     logits, legal = outputs.logits, lesson.legal
     inside = jnp.where(legal, logits, -1e9)
     known = jax.nn.log_softmax(inside if learner.mask_illegal else logits)
@@ -98,9 +99,9 @@ def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> t
     else:
         loss = jnp.sum(jnp.where(legal, (jnp.exp(among_legal) - target) ** 2, 0.0), axis=-1)
     agrees = jnp.argmax(inside, axis=-1) == jnp.argmax(target, axis=-1)
-    weighed = [loss, entropy, target_entropy, agrees.astype(jnp.float32)]
-    mean = [weighted_mean(values, lesson.policy_weight) for values in weighed]
-    return mean[0], mean[1], mean[2], mean[3]
+    illegal = jnp.sum(jnp.where(legal, 0.0, jax.nn.softmax(logits)), axis=-1)
+    weighed = [loss, entropy, target_entropy, agrees.astype(jnp.float32), illegal]
+    return [weighted_mean(values, lesson.policy_weight) for values in weighed]
 
 
 def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, search_share: float) -> Array:

@@ -192,21 +192,23 @@ def _learning(found: Found) -> list[str]:
     learned = [line for line in found.lines if "loss_policy" in line]
     if not learned:
         return ["## Learning", "Learning had not begun: the replay was still filling."]
+    columns = _LEARNED if found.config.learner.mask_illegal else _LEARNED | _ILLEGAL
     rows = [
-        tuple([f"{line['cycle']:,}"] + [_number(line.get(name), form) for name, form in _LEARNED.values()])
+        tuple([f"{line['cycle']:,}"] + [_number(line.get(name), form) for name, form in columns.values()])
         for line in series.spread(learned, _ROWS)
     ]
     entropy = (
         "Entropy of the network's policy and of what it is taught; a network that collapses to one move shows here."
     )
     return ["## Learning", "Losses; 0 would be perfect for the policy.", _figure(found, "losses"),
-            _table(("cycle", *_LEARNED), rows, right=len(_LEARNED)), entropy, _figure(found, "entropy")]  # fmt: skip
+            _table(("cycle", *columns), rows, right=len(columns)), entropy, _figure(found, "entropy")]  # fmt: skip
 
 
 _LEARNED = {
     "policy loss": ("loss_policy", ".4f"), "value loss": ("loss_value", ".4f"), "entropy": ("entropy", ".3f"),
     "target's entropy": ("target_entropy", ".3f"), "learning rate": ("rate", ".1e"),
 }  # fmt: skip
+_ILLEGAL = {"given to illegal moves": ("illegal", ".2%")}  # S3's measure; it tells something where they are taught
 
 
 # Pieces of text.
