@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +15,7 @@ from tabia.cli.main import app
 from tabia.networks.weights import read_manifest
 from tabia.players import runs
 from tabia.players.agents import Shipped, agents
+from tabia.players.searching import Forward
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +53,25 @@ def test_the_command_lists_them() -> None:
     assert [entry["name"] for entry in told] == runs.shipped()
     words = CliRunner().invoke(app, ["agents"]).stdout
     assert all(f"az:{entry['name']}" in words for entry in told)
+
+
+@pytest.mark.long
+def test_chinese_checkers_knows_what_is_illegal() -> None:
+    """S3's measure: what the policy gives to illegal moves before they are masked, in 64 games against itself."""
+    game = games.make("chinese-checkers")
+    agent = runs.load(game, runs.weights_file("chinese-checkers"))
+    forward = Forward(agent.network)
+
+    @jax.jit
+    def move(states, key):
+        legal, over = jax.vmap(game.legal)(states), jax.vmap(game.over)(states)
+        logits = forward(agent.parameters, jax.vmap(game.observe)(states))[0]
+        wasted = jnp.where(legal, 0.0, jax.nn.softmax(logits)).sum(axis=-1)
+        actions = jax.random.categorical(key, jnp.where(legal, logits, -1e9))
+        return jax.vmap(game.step)(states, actions), jnp.where(over, jnp.nan, wasted)
+
+    states, found = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 64)), []
+    for ply in range(70):
+        states, wasted = move(states, jax.random.key(ply))
+        found.append(wasted)
+    assert float(jnp.nanmean(jnp.stack(found))) < 0.001

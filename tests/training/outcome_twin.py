@@ -14,6 +14,7 @@ class Ply:
     values: np.ndarray  # [P] what the search expects
     explored: bool  # whether the move was random
     scores: np.ndarray | None = None  # [P] if the move ended the game
+    valued: bool = True  # whether there was a search: a teacher expects nothing
 
 
 @dataclass
@@ -30,14 +31,14 @@ class Game:
         """What the position at an index is worth; None as long as nobody knows.
 
         The story after it ends with the first random move, there the search's own value is the last word, or with the
-        game. On the way each later value v counts (1 - decay) decay^(steps between), and the last word the rest.
+        game. On the way each later value takes its share of what is left, 1 - decay, and the last word has the rest.
         """
-        told = np.zeros_like(self.plies[index].values, np.float64)
+        told, left = np.zeros_like(self.plies[index].values, np.float64), 1.0
         for step, ply in enumerate(self.plies[index:]):
-            if step:
-                told += (1 - decay) * decay ** (step - 1) * ply.values
+            if step and ply.valued:
+                told, left = told + (1 - decay) * left * ply.values, decay * left
             if ply.explored:
-                return told + decay**step * ply.values
+                return told + left * ply.values if ply.valued else None
             if ply.scores is not None:
-                return told + decay**step * ply.scores
+                return told + left * ply.scores
         return None

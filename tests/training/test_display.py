@@ -23,7 +23,7 @@ from tabia.training.state import Ledger
 
 def test_the_loop_says_what_it_does_in_one_word(watched) -> None:
     one = ["playing", "learning"]
-    assert watched.doing == ["playing", *one, "evaluating", "saving", *one, *one, "evaluating", "saving"]
+    assert watched.doing == ["compiling", "playing", *one, "evaluating", "saving", *one, *one, "evaluating", "saving"]
     assert watched.training.doing == "done" and watched.why == "finished"
 
 
@@ -63,7 +63,7 @@ def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
     for panel in watched.panels.values():
         assert all(len(line) == 80 for line in panel.splitlines())
     before, first, last = watched.panels[0], watched.panels[1], watched.panels[4]
-    assert "compiling" in before and "can take a minute" in before and "none yet" in before
+    assert "preparing" in before and "can take a minute" in before and "none yet" in before
     assert "policy loss          -" in first
     line = metrics.read(watched.run)[-1]
     for words in ("games/s", "positions/s", "against random", "perfect play", "evaluated", "of target", "agreement"):
@@ -89,10 +89,8 @@ def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(wat
 @pytest.mark.parametrize(
     ("doing", "line", "stopping", "word"),
     [
-        ("preparing", None, (), "compiling"),
-        ("playing", None, (), "compiling"),
+        ("compiling", None, (), "compiling"),
         ("playing", {"cycle": 1}, (), "playing"),
-        ("learning", {"cycle": 1}, (), "compiling"),
         ("learning", {"cycle": 1, "loss_policy": 1.0}, (), "learning"),
         ("saving", {"cycle": 1}, (), "saving"),
         ("learning", {"cycle": 1, "loss_policy": 1.0}, (2,), "stopping"),

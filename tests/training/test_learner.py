@@ -40,8 +40,8 @@ def ring() -> Ring:
     policy = (jax.random.uniform(jax.random.key(4), legal.shape) * legal).astype(jnp.float16)
     outcome = 2 * jax.random.uniform(jax.random.key(5), (*shape, 2)) - 1
     number, yes = jnp.zeros(shape, jnp.int32), jnp.ones(shape, bool)
-    plies = Plies(positions, number, policy, jnp.zeros_like(outcome), jnp.zeros(shape), yes, outcome, ~yes, ~yes, ~yes,
-                  yes, number, number)  # fmt: skip
+    plies = Plies(positions, number, policy, jnp.zeros_like(outcome), yes, jnp.zeros(shape), yes, outcome, ~yes, ~yes,
+                  ~yes, yes, number, number)  # fmt: skip
     return Ring(plies, outcome, yes, jnp.int32(shape[0]))
 
 

@@ -37,7 +37,7 @@ def outputs(logits, values=None, wdl=None) -> Outputs:
 def least(learner: LearnerSettings, illegal: float) -> float:
     """The policy loss of the target itself."""
     logits = jnp.where(LEGAL, jnp.log(jnp.maximum(POLICY, 1e-12)), illegal)
-    return float(losses.policy_loss(outputs(logits), lesson(), learner)[0])
+    return float(losses.policy_loss(outputs(logits), lesson(), learner).loss)
 
 
 @pytest.mark.parametrize("kind", ["cross_entropy", "squared"])
@@ -57,7 +57,7 @@ def test_the_policy_loss_is_nothing_at_its_target_and_more_elsewhere(kind: str, 
 def test_illegal_moves_take_no_part_unless_asked(kind: str) -> None:
     masked = LearnerSettings(policy_loss=kind)
     assert least(masked, illegal=30.0) == pytest.approx(least(masked, illegal=-30.0), abs=1e-6)
-    slope = jax.grad(lambda logits: losses.policy_loss(outputs(logits), lesson(), masked)[0])(jnp.ones((3, 4)))
+    slope = jax.grad(lambda logits: losses.policy_loss(outputs(logits), lesson(), masked).loss)(jnp.ones((3, 4)))
     assert np.isfinite(slope).all() and not slope[:, 3].any() and not slope[2].any() and slope[:2, :3].any()
 
 
@@ -93,7 +93,7 @@ def test_a_lesson_without_weight_costs_nothing() -> None:
     nothing = lesson(weight=jnp.zeros(3), policy_weight=jnp.zeros(3))
     for learner in (LearnerSettings(), LearnerSettings(policy_loss="squared", value_loss="cross_entropy")):
         found = losses.losses(outputs(jnp.ones((3, 4)), wdl=jnp.ones((3, 3))), nothing, learner, TargetSettings())
-        assert [float(value) for value in found] == [0.0] * 6
+        assert [float(value) for value in found] == [0.0] * 7
 
 
 @pytest.mark.parametrize("value", [-1.0, -0.25, 0.0, 0.5, 1.0])

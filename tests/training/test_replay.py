@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +33,7 @@ class Lane:
         values = self.dice.uniform(-1, 1, self.seats).astype(np.float32)
         ended = len(game.plies) + 1 == self.length
         scores = self.dice.choice([-1.0, 0.0, 1.0], self.seats).astype(np.float32) if ended else None
-        ply = Ply(values, bool(self.dice.random() < 0.15), scores)
+        ply = Ply(values, bool(self.dice.random() < 0.15), scores, bool(self.dice.random() < 0.7))
         game.plies.append(ply)
         self.rows.append((game, len(game.plies) - 1))
         return ply
@@ -55,6 +53,7 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
         states=np.zeros(shape, np.int32), policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
         action=np.broadcast_to(first + np.arange(CHUNK, dtype=np.int32)[:, None], shape),
         values=np.array([[ply.values for ply in line] for line in grid]), agrees=flags, resigned=flags, learned=flags,
+        valued=np.array([[ply.valued for ply in line] for line in grid]),
         scores=none, ended=np.array([[ply.scores is not None for ply in line] for line in grid]),
         explored=np.array([[ply.explored for ply in line] for line in grid]), ply=np.zeros(shape, np.int32),
         opening=np.zeros(shape, np.int32),
@@ -64,7 +63,7 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
 
 @pytest.mark.parametrize(("seats", "decay"), [(2, 1.0), (3, 0.8)])
 def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None:
-    """Games span chunks, the ring is written over several times, random moves come anywhere, the last one too."""
+    """Games span chunks, the ring is written over several times, random moves and a teacher's come anywhere."""
     dice = np.random.default_rng(seats)
     lanes = [Lane(dice, seats) for _ in range(LANES)]
     ring, became = None, np.zeros((40 * CHUNK, LANES), int)
@@ -124,19 +123,6 @@ def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window:
     expected = counts.sum() / len(places)
     chi_square, freedom = ((counts - expected) ** 2 / expected).sum(), len(places) - 1
     assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four of its standard deviations
-
-
-@pytest.mark.parametrize("decay", [1.0, 0.5])
-def test_where_nothing_was_searched_the_outcome_alone_counts(decay: float) -> None:
-    """Six plies of one game, newest first: it ends, and a random move was made two plies after its start."""
-    flag = partial(jnp.array, dtype=bool)
-    told = replay.Told(
-        jnp.full((6, 1, 2), jnp.nan), jnp.tile(jnp.array([1.0, -1.0]), (6, 1, 1)),
-        flag([[1], [0], [0], [0], [0], [0]]), flag([[0], [0], [0], [1], [0], [0]]),
-    )  # fmt: skip
-    outcome, known = replay.outcomes(told, decay)
-    assert known[:, 0].tolist() == [True, True, True, False, False, False]
-    assert outcome[:3, 0].tolist() == [[1.0, -1.0]] * 3 and bool(jnp.isfinite(outcome).all())
 
 
 def test_nothing_ready_weighs_nothing(ring: replay.Ring) -> None:

@@ -51,8 +51,8 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
             if table.over:
                 whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, table.scores)), opening)))
                 table = None
-    plies = Plies(states=None, policy=None, values=None, prior=None, agrees=None, explored=None, learned=None,
-                  scores=scores, **held)  # fmt: skip
+    plies = Plies(states=None, policy=None, values=None, valued=None, prior=None, agrees=None, explored=None,
+                  learned=None, scores=scores, **held)  # fmt: skip
     ring = Ring(plies, scores, np.zeros(shape, bool), np.int32(rows))
     return ring, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
 

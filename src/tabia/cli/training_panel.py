@@ -51,9 +51,7 @@ class Sight:
             return "done" if self.ended == "finished" else self.ended
         if self.training.stopping:
             return "stopping"
-        doing = self.training.doing
-        first = (doing in ("preparing", "playing") and not self.cycled) or (doing == "learning" and not self.learned)
-        return "compiling" if first else doing
+        return self.training.doing
 
     @property
     def left(self) -> str:

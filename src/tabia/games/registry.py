@@ -39,6 +39,11 @@ def ids() -> list[str]:
     return [name for name in _OWN if name != "connect"]
 
 
+def is_of_library(id: str) -> bool:
+    """Whether an id names a game of another library, which may not be installed."""
+    return id.partition(":")[0] in _LIBRARIES
+
+
 def make(id: str) -> Game:
     """The game an id names; GameError says what is wrong with an id that names none.
 

@@ -165,9 +165,11 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
              "seed": config.seed, "minutes": round(ledger.seconds / 60, 2), "games": ledger.games}  # fmt: skip
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
-    write_synced(folder / STATE, to_bytes(states.to_arrays(state)))
+    content = to_bytes(states.to_arrays(state))
+    write_synced(folder / STATE, content)
     done("state")
-    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (WEIGHTS, STATE)}
+    files = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+             STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
     manifest = {"format": _FORMAT, "game": game.id, "game_version": game.version, "ledger": asdict(ledger),
                 "files": files}  # fmt: skip
     write_synced(folder / MANIFEST, json.dumps(manifest, indent=2).encode())

@@ -1,8 +1,7 @@
-"""A run's programs, compiled side by side before its first cycle.
+"""Self-play and learning, compiled before the first cycle for all stages of a schedule, side by side.
 
-A schedule calls for several programs of self-play and of learning. Compiled when first called, each would stop the run
-for ten to forty seconds on a GPU. The first stage goes ahead of the others: trying out which kernel is the fastest is
-most of the work on a GPU, and XLA remembers what it has tried.
+Compiled when first called, each stage would stop the run again. The first stage goes ahead of the others: on a GPU most
+of the time goes into trying out which kernel is the fastest, and XLA remembers what it has tried.
 """
 
 from __future__ import annotations
@@ -19,11 +18,17 @@ from tabia.training.plan import Plan
 from tabia.training.state import State, playing
 
 
-def compile_ahead(plan: Plan, state: State, progress: float = 0.0) -> None:
-    """Compile what a run will call from this share of it on; what is compiled already costs nothing."""
+def compile_ahead(
+    plan: Plan, state: State, progress: float = 0.0, *, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Compile what a run will play and learn with from this share of it on, unless it is stopped.
+
+    What is compiled already costs nothing.
+    """
     first, *later = plan.stages_from(progress)
     _compile([first], state)
-    _compile(later, state)
+    if not stopped():
+        _compile(later, state)
 
 
 def _compile(stages: Sequence[Plan], state: State) -> None:
@@ -33,6 +38,9 @@ def _compile(stages: Sequence[Plan], state: State) -> None:
         for board, (lanes, ring) in zip(stage.boards, state.boards, strict=True):
             jobs[board.selfplay] = partial(board.selfplay.compile, playing(state), lanes, key)
             jobs[board.learner] = partial(board.learner.compile, state.learned, ring, key)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
         for done in [pool.submit(job) for job in jobs.values()]:
             done.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # a second Ctrl-C does not wait for what has not begun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -13,8 +14,9 @@ from tabia.training import state as states
 from tabia.training.compiling import compile_ahead
 from tabia.training.config import Config
 from tabia.training.plan import Plan
+from tabia.training.state import State
 
-_PROBES = 2  # cycles timed, after one that compiles
+_PROBES = 2  # cycles timed of each stage and board, after two that are not
 
 
 @dataclass(frozen=True)
@@ -52,22 +54,36 @@ def estimate(config: Config) -> Estimate:
     state = states.begin(plan)
     started = time.monotonic()
     compile_ahead(plan, state)
-    turns = len(plan.boards)
-    for number in range(2 * turns):  # the first may end no game, and then learns nothing
-        state, _ = cycle.run(plan, state, number, 0.0)
-    jax.block_until_ready(state)
-    compiled = time.monotonic()
-    for number in range(2 * turns, (2 + _PROBES) * turns):
-        state, _ = cycle.run(plan, state, number, 0.0)
-    jax.block_until_ready(state)
-    each = (time.monotonic() - compiled) / (_PROBES * turns)
-    compile_seconds = max(compiled - started - 2 * turns * each, 0.0)
-    if config.minutes:
-        cycles = max(1, int((60 * config.minutes - compile_seconds) / each))
-        minutes = config.minutes
+    compile_seconds, spent = time.monotonic() - started, []
+    for share, stage in _shares(plan):
+        seconds, state = _cycle_seconds(stage, state)
+        spent.append((share, seconds))
+    each = sum(share * seconds for share, seconds in spent)
+    if config.minutes:  # then a stage's share is one of the time, otherwise one of the cycles
+        left, minutes = 60 * config.minutes - compile_seconds, config.minutes
+        cycles = max(1, int(sum(share * left / seconds for share, seconds in spent)))
     else:
         cycles = config.cycles
         minutes = (compile_seconds + cycles * each) / 60
     per_cycle = config.selfplay.games * config.selfplay.plies
     kind = jax.devices()[0].device_kind
     return Estimate(kind, states.whereabouts(state), compile_seconds, each, cycles, cycles * per_cycle, minutes)
+
+
+def _shares(plan: Plan) -> list[tuple[float, Plan]]:
+    """The stages of a run and how much of it each is."""
+    starts = sorted({start for _, steps in plan.config.schedule for start, _ in steps} | {0.0})
+    return [(end - start, Plan(plan.config.at(start))) for start, end in pairwise([*starts, 1.0])]
+
+
+def _cycle_seconds(plan: Plan, state: State) -> tuple[float, State]:
+    """What a cycle takes, on the average of the boards."""
+    turns = len(plan.boards)
+    for number in range(2 * turns):  # the first may end no game, and then learns nothing
+        state, _ = cycle.run(plan, state, number, 0.0)
+    jax.block_until_ready(state)
+    begun = time.monotonic()
+    for number in range(_PROBES * turns):
+        state, _ = cycle.run(plan, state, number, 0.0)
+    jax.block_until_ready(state)
+    return (time.monotonic() - begun) / (_PROBES * turns), state

@@ -64,13 +64,14 @@ class Learner:
         return learned, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
     def compile(self, learned: Learned, ring: Ring, key: Array) -> None:
-        """Compile `learn` for arguments like these."""
-        source = ring if host_of(ring) is None else jax.eval_shape(partial(_drawn, self), ring, key)
+        """Compile `learn` for arguments like these; for a replay on the host that is left to the first call."""
+        if host_of(ring) is not None:
+            return
         rate = jnp.float32(0.0)
         if jax.default_backend() != "cpu":
-            _learn.lower(self, learned, source, key, rate).compile()
+            _learn.lower(self, learned, ring, key, rate).compile()
         else:
-            _learn_step.lower(self, learned, source, key, jnp.int32(0), rate).compile()
+            _learn_step.lower(self, learned, ring, key, jnp.int32(0), rate).compile()
 
     @property
     def dtype(self) -> Any:

@@ -37,7 +37,7 @@ class Training:
     ledger: Ledger
     notes: list[str] = field(default_factory=list)  # what went wrong on the way here
     saved: int = -1  # the cycle of the newest checkpoint
-    doing: str = "preparing"  # in one word, for displays: playing, learning, judging, evaluating, saving, done
+    doing: str = "preparing"  # in one word, for displays: compiling, playing, learning, judging, saving, done
     stopping: Sequence[int] = ()  # not empty once somebody asked to stop
 
     @classmethod
@@ -70,7 +70,9 @@ class Training:
     def progress(self) -> float:
         """How much of the budget is spent, from 0 to 1."""
         if self.config.minutes:
-            return min(1.0, self.ledger.seconds / (60 * self.config.minutes))
+            # Compiling is part of the time but not of the schedule: where it takes long, every stage is shorter.
+            ledger, whole = self.ledger, 60 * self.config.minutes
+            return min(1.0, (ledger.seconds - ledger.compiling) / max(whole - ledger.compiling, 1e-3))
         return min(1.0, self.ledger.cycle / self.config.cycles)
 
     def now(self, doing: str) -> None:
@@ -116,7 +118,7 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
         for observer in observers:
             observer.begun(training)
         if training.progress < 1.0:
-            compile_ahead(_plan(training.config), training.state, training.progress)
+            _compile(training, clock)
         while training.progress < 1.0 and not stop:
             _cycle(training, observers, clock)
         if training.saved != training.ledger.cycle:
@@ -125,6 +127,14 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
         for observer in observers:
             observer.ended(training, why)
     return why
+
+
+def _compile(training: Training, clock: _Clock) -> None:
+    training.now("compiling")
+    compile_ahead(_plan(training.config), training.state, training.progress, stopped=lambda: bool(training.stopping))
+    ledger, before = training.ledger, training.ledger.seconds
+    ledger.seconds = clock.seconds
+    ledger.compiling += ledger.seconds - before
 
 
 def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> None:

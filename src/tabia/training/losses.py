@@ -25,7 +25,7 @@ class Lesson(NamedTuple):
     legal: Array  # bool[N, A]
     policy: Array  # float32[N, A]
     outcome: Array  # float32[N, P] in [-1, 1]
-    searched: Array  # float32[N, P] the search's own values, the outcome where nothing was searched
+    searched: Array  # float32[N, P] the search's own values; the outcome where a teacher played
     weight: Array  # float32[N] 0 for samples to pass over
     policy_weight: Array  # float32[N]
 
@@ -46,7 +46,7 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
     """Samples as the network sees them, each turned by a symmetry drawn at random."""
     plies = samples.plies
     mover = jax.vmap(game.mover)(plies.states)
-    searched = jnp.where(jnp.isnan(plies.values), samples.outcome, plies.values)
+    searched = jnp.where(plies.valued[:, None], plies.values, samples.outcome)
     made = Lesson(
         jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states), plies.policy.astype(jnp.float32),
         from_mover(samples.outcome, mover), from_mover(searched, mover),
@@ -79,14 +79,27 @@ def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -
 
 def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: TargetSettings) -> Losses:
     """All of them for one batch."""
-    policy, *told = policy_loss(outputs, lesson, learner)
+    policy = policy_loss(outputs, lesson, learner)
     value = value_loss(outputs, lesson, learner, targets.search_share)
-    total = policy + learner.value_weight * value
-    return Losses(total, policy, value, *told)
+    total = policy.loss + learner.value_weight * value
+    return Losses(
+        total=total, policy=policy.loss, value=value, entropy=policy.entropy, target_entropy=policy.target_entropy,
+        agreement=policy.agreement, illegal=policy.illegal,
+    )  # fmt: skip
 
 
-def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> list[Array]:
-    """The loss, both entropies, how often the favourites agree, and what illegal moves are given."""
+class PolicyLoss(NamedTuple):
+    """The policy's part of `Losses`."""
+
+    loss: Array
+    entropy: Array
+    target_entropy: Array
+    agreement: Array
+    illegal: Array
+
+
+def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> PolicyLoss:
+    """How far the network's policy is from the one it is taught."""
     logits, legal = outputs.logits, lesson.legal
     inside = jnp.where(legal, logits, -1e9)
     known = jax.nn.log_softmax(inside if learner.mask_illegal else logits)
@@ -100,8 +113,8 @@ def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> l
         loss = jnp.sum(jnp.where(legal, (jnp.exp(among_legal) - target) ** 2, 0.0), axis=-1)
     agrees = jnp.argmax(inside, axis=-1) == jnp.argmax(target, axis=-1)
     illegal = jnp.sum(jnp.where(legal, 0.0, jax.nn.softmax(logits)), axis=-1)
-    weighed = [loss, entropy, target_entropy, agrees.astype(jnp.float32), illegal]
-    return [weighted_mean(values, lesson.policy_weight) for values in weighed]
+    found = PolicyLoss(loss, entropy, target_entropy, agrees.astype(jnp.float32), illegal)
+    return PolicyLoss(*(weighted_mean(values, lesson.policy_weight) for values in found))
 
 
 def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, search_share: float) -> Array:

@@ -16,6 +16,8 @@ import jax
 
 from tabia.games import make as make_game
 from tabia.games.errors import did_you_mean
+from tabia.games.game import Game
+from tabia.games.registry import is_of_library
 from tabia.training import settings
 from tabia.training.config import Config
 from tabia.training.errors import TrainingError
@@ -40,10 +42,14 @@ class Recipe:
         """Whether it trains on several boards."""
         return "other_boards" in self.tables
 
+    def is_for(self, game: Game) -> bool:
+        """Whether it is for this game or a variant of it; a library's game is not made for the comparison."""
+        return game.name == (self.game if is_of_library(self.game) else make_game(self.game).name)
+
     def config(self, game: str | None = None) -> Config:
         """The configuration, for the recipe's game or a variant of it; refused for another game."""
         wanted = game or self.game
-        if self.game not in (ANY, wanted) and make_game(wanted).name != make_game(self.game).name:
+        if self.game not in (ANY, wanted) and not self.is_for(make_game(wanted)):
             raise TrainingError(
                 f"The recipe {self.name} is for {self.game}, not for {wanted}. For {wanted} there is: "
                 f"{', '.join(recipe.name for recipe in for_game(wanted))}."
@@ -69,8 +75,8 @@ def load(name: str) -> Recipe:
 
 def for_game(game: str) -> list[Recipe]:
     """The recipes that can train a game, those made for it first."""
-    every = [load(name) for name in names()]
-    own = [recipe for recipe in every if recipe.game != ANY and make_game(recipe.game).name == make_game(game).name]
+    every, wanted = [load(name) for name in names()], make_game(game)
+    own = [recipe for recipe in every if recipe.game != ANY and recipe.is_for(wanted)]
     return [*own, *(recipe for recipe in every if recipe.game == ANY)]
 
 

@@ -2,7 +2,7 @@
 
 Rows are plies in the order they were played, columns are lanes, so adding a chunk is one contiguous write and a game
 is a run of rows in its column. A position is ready to learn from once its value is known: its game has ended, or a
-random move followed it. Axis letters: W rows, B lanes, P seats, N samples.
+random move followed a search of it. Axis letters: W rows, B lanes, P seats, N samples.
 """
 
 from __future__ import annotations
@@ -72,32 +72,33 @@ class Told(NamedTuple):
     """The part of plies that outcomes follow from."""
 
     values: Array
+    valued: Array
     scores: Array
     ended: Array
     explored: Array
 
 
 def _told(plies: Plies) -> Told:
-    return Told(plies.values, plies.scores, plies.ended, plies.explored)
+    return Told(plies.values, plies.valued, plies.scores, plies.ended, plies.explored)
 
 
 def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
     """What each seat got [W, B, P] and whether that is known [W, B], for rows given newest first.
 
     A position before a random move is worth what the search expected there; that move tells nothing about it, even
-    where it ended the game. Where nothing was searched it is not known then.
+    where it ended the game. What a teacher left behind is not known then.
     """
 
-    def earlier(carry: tuple[Array, Array, Array], row: Told) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+    def earlier(carry: tuple[Told, Array, Array], row: Told) -> tuple[tuple[Told, Array, Array], tuple[Array, Array]]:
         following, outcome, known = carry
-        mixed = jnp.where(jnp.isnan(following), outcome, decay * outcome + (1.0 - decay) * following)
-        expected, searched = jnp.nan_to_num(row.values), ~jnp.isnan(row.values).any(axis=-1)
-        outcome = jnp.where(row.explored[:, None], expected, jnp.where(row.ended[:, None], row.scores, mixed))
-        known = jnp.where(row.explored, searched, row.ended | known)
-        return (row.values, outcome, known), (outcome, known)
+        share = jnp.where(following.valued, 1.0 - decay, 0.0)[:, None]
+        mixed = (1.0 - share) * outcome + share * following.values
+        outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
+        known = jnp.where(row.explored, row.valued, row.ended | known)
+        return (row, outcome, known), (outcome, known)
 
-    nothing = jnp.zeros_like(told.values[0])
-    return jax.lax.scan(earlier, (nothing, nothing, jnp.zeros_like(told.ended[0])), told)[1]
+    nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), told)
+    return jax.lax.scan(earlier, (nothing, nothing.values, nothing.ended), told)[1]
 
 
 def sample(ring: Ring, key: Array, count: int, window: int) -> Samples:

@@ -43,7 +43,8 @@ class Plies(NamedTuple):
     states: State  # before the move
     action: Array  # int32
     policy: Array  # float16[A] what the search recommends
-    values: Array  # float32[P] what it expects for each seat; NaN where nothing was searched
+    values: Array  # float32[P] what it expects for each seat
+    valued: Array  # bool whether it was asked: a teacher expects nothing
     prior: Array  # float32 how likely the network alone held the move played
     agrees: Array  # bool whether it was the network's favourite
     scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
@@ -122,6 +123,7 @@ def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[La
     resigned, scores = give_up(plan, lanes, thought.values, scores)
     left = Plies(
         lanes.states, action, thought.policy.astype(jnp.float16), thought.values,
+        jnp.full(over.shape, not plan.settings.teacher),
         jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
         action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned,
         explored & ~resigned,  # a move that was not played is not a random one either
@@ -164,11 +166,11 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
 
 
 def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
-    """What a teacher would play, for a run's first games (S3); it has no opinion of values, which NaN stands for."""
+    """What a teacher would play, for a run's first games (S3); it has no opinion of values."""
     choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
     assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
     legal = jax.vmap(plan.game.legal)(states)
-    values = jnp.full((legal.shape[0], plan.game.num_players), jnp.nan)
+    values = jnp.zeros((legal.shape[0], plan.game.num_players))
     return Thought(choice.actions, choice.policy, values, jnp.where(legal, choice.policy, 0.0), legal)
 
 
