@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
 from tabia.games import make
+from tabia.games.game import Game
 from tabia.training import budget, loop, recipes
 from tabia.training.config import Config
 from tabia.training.directory import RunDirectory
@@ -138,6 +139,23 @@ def test_too_much_work_for_the_minutes_is_refused(tmp_path: Path) -> None:
 
 
 # What they print.
+
+
+def test_a_recipe_for_a_librarys_game_does_not_need_it_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_pgx(id: str) -> Game:
+        assert not id.startswith("pgx:"), "pgx may not be installed"
+        return make(id)
+
+    monkeypatch.setattr(recipes, "make_game", without_pgx)
+    assert recipes.default("othello").name in ("any-laptop", "othello-gpu")
+    assert recipes.load("tictactoe").config("tictactoe").game == "tictactoe"
+
+
+def test_the_page_lists_every_recipe_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    for recipe in map(recipes.load, recipes.names()):
+        game = "any game" if recipe.game == recipes.ANY else recipe.game
+        assert f"| `{recipe.name}` | {game}, {recipe.device.upper()} | {recipe.about} |" in page
 
 
 def test_recipes_are_told_and_each_can_be_read() -> None:

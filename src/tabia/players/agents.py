@@ -5,6 +5,7 @@ agents/connect4/
     weights.safetensors                    one network, or
     checkpoints/<step>/weights.safetensors a ladder of them, weakest first, and
     best                                   the step that `az:NAME` plays
+agents/pgx/hex/                            likewise, of `az:pgx:hex`
 """
 
 from __future__ import annotations

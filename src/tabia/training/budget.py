@@ -42,7 +42,7 @@ def cycle_operations(plan: Plan) -> float:
     search, selfplay, learner = config.search, config.selfplay, config.learner
     # Every ply of a cycle may by its coin be a quick one; a bound counts on it.
     simulations = min(search.simulations, search.fast_simulations or search.simulations)
-    played = selfplay.games * selfplay.plies * simulations
+    played = 0 if selfplay.teacher else selfplay.games * selfplay.plies * simulations
     learned = 3 * learner.steps * learner.batch  # a step goes forward once and backward, which is twice the work
     waits = plan.start > selfplay.games * selfplay.plies  # the first cycle only plays
     return float(operations(plan.network) * (played + (0 if waits else learned)))

@@ -190,7 +190,7 @@ class Config:
     cycles: int = bounded(400, 1, 1_000_000_000)
     """How long the run is, if no minutes are given; such a run can be repeated bit for bit on a CPU."""
     minutes: float = bounded(0.0, 0.0, 1e6)
-    """How long the run is by the clock, compilation included; schedules then follow the clock."""
+    """How long the run is by the clock, compiling included; schedules then follow the clock from the first cycle on."""
     network: NetworkConfig = field(default_factory=tower)
     search: SearchSettings = SearchSettings()
     selfplay: SelfPlaySettings = SelfPlaySettings()
