@@ -329,7 +329,7 @@ def resumed_with_more_cycles(run: RunDirectory) -> Training:
 
 
 def test_a_collapsed_policy_stops_the_run() -> None:
-    losses = Losses(*[np.float32(1.0)] * 6)._replace(entropy=np.float32(1e-6))
+    losses = Losses(*[np.float32(1.0)] * 7)._replace(entropy=np.float32(1e-6))
     with pytest.raises(TrainingError, match=r"cycle 9, by optimiser step 70: the policy has collapsed"):
         health.check(Report(None, losses, 0, 0.0), 9, 70)
     health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
