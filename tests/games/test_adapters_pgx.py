@@ -30,7 +30,8 @@ LENGTHS = {  # plies that are followed, and games side by side
     "shogi": (120, 4),
 }
 LONG = ("chess", "go_19x19", "shogi")
-EVERY = [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in LENGTHS]
+SLOW_TO_COMPILE = (*LONG, "animal_shogi", "gardner_chess")
+EVERY = [pytest.param(name, marks=pytest.mark.long) if name in SLOW_TO_COMPILE else name for name in LENGTHS]
 
 
 def disagreements(name: str, plies: int, games: int) -> tuple[dict[str, int], int]:

@@ -57,6 +57,7 @@ def test_only_what_is_still_to_come(compiled):
     assert of_a_run(compiled) == ["jit(_play)", "jit(learn_step)"]
 
 
+@pytest.mark.long
 def test_every_board_has_its_own(compiled):
     plan = Plan(TINY.changed({
         "game": "connect:rows=3,columns=4,line=3", "other_boards": ("connect:rows=3,columns=5,line=3",),
