@@ -21,7 +21,7 @@ def prepare() -> None:
         # The library's kernels for arithmetic on arrays would gain a network a tenth and cost a search half its speed.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_CONVOLUTIONS}={_MATRICES_ALONE}".strip()
     _set("jax_compilation_cache_dir", str(_cache()), unset=None)
-    # JAX keeps only what took a second to compile; loading an agent is fifty small programs that together take one.
+    # JAX keeps only what took a second to compile; loading an agent is many small programs that together take one.
     _set("jax_persistent_cache_min_compile_time_secs", 0.0, unset=1.0)
 
 

@@ -1,7 +1,7 @@
 """Self-play and learning, compiled before the first cycle for all stages of a schedule, side by side.
 
-Compiled when first called, each stage would stop the run again. The first stage goes ahead of the others: on a GPU most
-of the time goes into trying out which kernel is the fastest, and XLA remembers what it has tried.
+Compiled when first called, each stage would stop the run again. The first stage goes ahead of the others, so that they
+need not try out again which kernels are the fastest on a GPU, where XLA remembers that.
 """
 
 from __future__ import annotations

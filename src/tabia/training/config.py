@@ -214,6 +214,11 @@ class Config:
         """The configuration as scheduled for a share of the run, 0 to 1."""
         return self.changed(self.scheduled(progress)) if self.schedule else self
 
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """The shares of the run at which the schedule sets something, in order; 0 is always the first."""
+        return tuple(sorted({0.0} | {start for _, steps in self.schedule for start, _ in steps}))
+
     def scheduled(self, progress: float) -> dict[str, Any]:
         """The values that `schedule` sets at a share of the run."""
         return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
@@ -260,5 +265,5 @@ def _check_together(config: Config) -> None:
             raise TrainingError(f"{name} cannot be scheduled: it stays the same throughout a run.")
         if not steps or steps[0][0] != 0 or list(steps) != sorted(steps, key=lambda step: step[0]):
             raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")
-    for start in {start for _, steps in config.schedule for start, _ in steps}:
+    for start in config.changes if config.schedule else ():
         replace(config, schedule=()).changed(config.scheduled(start))  # refuses what does not go together there

@@ -55,7 +55,7 @@ def estimate(config: Config) -> Estimate:
     started = time.monotonic()
     compile_ahead(plan, state)
     compile_seconds, spent = time.monotonic() - started, []
-    for share, stage in _shares(plan):
+    for share, stage in zip(_shares(config), plan.stages, strict=True):
         seconds, state = _cycle_seconds(stage, state)
         spent.append((share, seconds))
     each = sum(share * seconds for share, seconds in spent)
@@ -70,10 +70,9 @@ def estimate(config: Config) -> Estimate:
     return Estimate(kind, states.whereabouts(state), compile_seconds, each, cycles, cycles * per_cycle, minutes)
 
 
-def _shares(plan: Plan) -> list[tuple[float, Plan]]:
-    """The stages of a run and how much of it each is."""
-    starts = sorted({start for _, steps in plan.config.schedule for start, _ in steps} | {0.0})
-    return [(end - start, Plan(plan.config.at(start))) for start, end in pairwise([*starts, 1.0])]
+def _shares(config: Config) -> list[float]:
+    """How much of a run each of its stages is."""
+    return [end - start for start, end in pairwise((*config.changes, 1.0))]
 
 
 def _cycle_seconds(plan: Plan, state: State) -> tuple[float, State]:

@@ -37,7 +37,7 @@ class Training:
     ledger: Ledger
     notes: list[str] = field(default_factory=list)  # what went wrong on the way here
     saved: int = -1  # the cycle of the newest checkpoint
-    doing: str = "preparing"  # in one word, for displays: compiling, playing, learning, judging, saving, done
+    doing: str = "preparing"  # in one word, for displays; docs/training.md lists them
     stopping: Sequence[int] = ()  # not empty once somebody asked to stop
 
     @classmethod

@@ -72,8 +72,8 @@ class Plan:
 
     def stages_from(self, progress: float) -> tuple[Plan, ...]:
         """The plan as it stands at a share of the run and as every later change of the schedule makes it."""
-        changes = {start for _, steps in self.config.schedule for start, _ in steps if start > progress}
-        return tuple(Plan(self.config.at(start)) for start in (progress, *sorted(changes)))
+        later = (start for start in self.config.changes if start > progress)
+        return tuple(Plan(self.config.at(start)) for start in (progress, *later))
 
     @property
     def start(self) -> int:
