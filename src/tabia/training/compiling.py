@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 
+from tabia.training import revisits
 from tabia.training.plan import Plan
 from tabia.training.state import State, playing
 
@@ -36,7 +37,8 @@ def _compile(stages: Sequence[Plan], state: State) -> None:
     jobs: dict[Any, Callable[[], None]] = {}  # by what is compiled, so that stages alike share it
     for stage in stages:
         for board, (lanes, ring) in zip(stage.boards, state.boards, strict=True):
-            jobs[board.selfplay] = partial(board.selfplay.compile, playing(state), lanes, key)
+            again = revisits.draw(ring, key, board.config.selfplay, board.window)
+            jobs[board.selfplay] = partial(board.selfplay.compile, playing(state), lanes, key, again)
             jobs[board.learner] = partial(board.learner.compile, state.learned, ring, key)
     pool = ThreadPoolExecutor(os.cpu_count())
     try:

@@ -64,6 +64,10 @@ class SelfPlaySettings:
     """The share of games that begin with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
+    revisited: float = bounded(0.0, 0.0, 1.0)
+    """The share of games that begin at a position of the replay whose outcome was not what the search expected."""
+    revisit_among: int = bounded(16, 1, 1_000)
+    """The most surprising of so many positions drawn."""
     teacher: str = ""
     """A simple player (random, greedy, initialize) that plays instead of the network; schedule it for the start."""
     explore: float = bounded(0.0, 0.0, 1.0)

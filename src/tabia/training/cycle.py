@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.training import replay
+from tabia.training import replay, revisits
 from tabia.training.learner import rate_at
 from tabia.training.losses import Losses
 from tabia.training.plan import Plan
@@ -69,7 +69,8 @@ def run(
     turn = cycle % len(state.boards)
     plan, board = plan.boards[turn], state.boards[turn]
     watch("playing")
-    lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key)
+    again = revisits.draw(board.ring, play_key, plan.config.selfplay, plan.window)
+    lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key, again)
     ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
     seen, ready = _summed(plies), int(_ready(ring, plan.window))
     learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)

@@ -103,16 +103,20 @@ def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
 
 def sample(ring: Ring, key: Array, count: int, window: int) -> Samples:
     """Ready positions drawn evenly from the newest `window` rows."""
-    capacity, lanes = ring.ready.shape
-    row_key, lane_key = jax.random.split(key)
-    held = jnp.clip(ring.rows, 1, min(window, capacity))
-    back = jax.random.randint(row_key, (_TRIES, count), 0, held)
-    rows, columns = (ring.rows - 1 - back) % capacity, jax.random.randint(lane_key, (_TRIES, count), 0, lanes)
+    rows, columns = draw_places(ring, key, (_TRIES, count), window)
     ready = ring.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
     row, column = (jnp.take_along_axis(places, first, axis=0)[0] for places in (rows, columns))
     plies = jax.tree.map(lambda leaf: leaf[row, column], ring.plies)
     return Samples(plies, ring.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+
+
+def draw_places(ring: Ring, key: Array, shape: tuple[int, ...], window: int) -> tuple[Array, Array]:
+    """Rows and columns drawn evenly from the newest `window` rows, ready or not."""
+    capacity, lanes = ring.ready.shape
+    row_key, lane_key = jax.random.split(key)
+    back = jax.random.randint(row_key, shape, 0, jnp.clip(ring.rows, 1, min(window, capacity)))
+    return (ring.rows - 1 - back) % capacity, jax.random.randint(lane_key, shape, 0, lanes)
 
 
 def ready_positions(ring: Ring, window: int) -> Array:

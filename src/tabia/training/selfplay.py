@@ -37,6 +37,14 @@ class Lanes(NamedTuple):
     stubborn: Array  # bool[B] whether nobody may resign this game
 
 
+class Again(NamedTuple):
+    """Positions of earlier games at which new ones may begin."""
+
+    states: State  # [B, ...]
+    ply: Array  # int32[B]
+    chosen: Array  # bool[B] whether one is to begin there
+
+
 class Plies(NamedTuple):
     """What plies leave behind, enough to learn from and to replay; leading axes [T, B]."""
 
@@ -71,13 +79,13 @@ class SelfPlay:
         """Games at their start."""
         return _begin(self, key)
 
-    def play(self, variables: Variables, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
-        """`plies` moves in every lane, by the search with this network."""
-        return _play(self, variables, lanes, key)
+    def play(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None = None) -> tuple[Lanes, Plies]:
+        """`plies` moves in every lane, by the search with this network; new games begin as set, or `again`."""
+        return _play(self, variables, lanes, key, again)
 
-    def compile(self, variables: Variables, lanes: Lanes, key: Array) -> None:
+    def compile(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> None:
         """Compile `play` for arguments like these."""
-        _play.lower(self, variables, lanes, key).compile()
+        _play.lower(self, variables, lanes, key, again).compile()
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
@@ -101,10 +109,13 @@ def _begin(plan: SelfPlay, key: Array) -> Lanes:
 
 
 @partial(jax.jit, static_argnums=0)
-def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
+def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> tuple[Lanes, Plies]:
     weights = plan.network.fold(variables, compute_type(plan.precision))
     pool_key, play_key = jax.random.split(key)
     pool = _fresh(plan, pool_key)
+    if again is not None:
+        known = pool._replace(states=again.states, ply=again.ply, opening=again.ply)
+        pool = Lanes(*_where(again.chosen, known, pool))
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.

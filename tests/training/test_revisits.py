@@ -1,0 +1,86 @@
+"""Games that begin again where the search was wrong: which positions are chosen, and that games go on from there."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia.training import cycle, revisits
+from tabia.training import state as states
+from tabia.training.config import SelfPlaySettings
+from tabia.training.plan import Plan
+from tabia.training.replay import Ring
+from tabia.training.selfplay import Plies
+
+from .conftest import TINY
+
+ROWS, LANES = 12, 400
+
+
+def ring(surprise: np.ndarray, *, ready: bool = True, valued: bool = True) -> Ring:
+    """A full ring whose outcomes are so far from what the search expected; its states are the places themselves."""
+    flags, places = np.zeros((ROWS, LANES), bool), np.arange(ROWS * LANES, dtype=np.int32).reshape(ROWS, LANES)
+    values = np.stack([np.zeros_like(surprise), surprise], axis=-1).astype(np.float32)
+    plies = Plies(
+        states=places, action=places, policy=np.zeros((ROWS, LANES, 2), np.float16), values=values,
+        valued=flags | valued, prior=values[..., 0], agrees=flags, scores=values, ended=flags, resigned=flags,
+        explored=flags, learned=flags, ply=places % 7, opening=places,
+    )  # fmt: skip
+    return Ring(
+        jax.tree.map(jnp.asarray, plies), jnp.zeros((ROWS, LANES, 2)), jnp.asarray(flags | ready), jnp.int32(ROWS)
+    )
+
+
+def drawn(found: Ring, share: float = 1.0, among: int = 16, window: int = ROWS):
+    settings = SelfPlaySettings(revisited=share, revisit_among=among)
+    return jax.tree.map(np.asarray, revisits.draw(found, jax.random.key(1), settings, window))
+
+
+def test_the_more_surprising_the_likelier() -> None:
+    """The best of n draws has the rank the law says: the mean of the largest of n uniform numbers is n / (n + 1)."""
+    surprise = np.random.default_rng(0).permutation(ROWS * LANES).reshape(ROWS, LANES) / (ROWS * LANES) + 1e-3
+    for among in (1, 4, 16):
+        again = drawn(ring(surprise), among=among)
+        spread = np.sqrt(among / (among + 2)) / (among + 1) / np.sqrt(LANES)  # of the mean of LANES such numbers
+        assert surprise.reshape(-1)[again.states].mean() == pytest.approx(among / (among + 1), abs=4 * spread + 1e-3)
+        assert again.chosen.all() and (again.ply == again.states % 7).all()
+
+
+def test_only_known_positions_of_the_window_are_chosen() -> None:
+    surprise = np.ones((ROWS, LANES))
+    assert not drawn(ring(surprise, ready=False)).chosen.any()
+    assert not drawn(ring(surprise, valued=False)).chosen.any(), "a teacher expected nothing"
+    assert not drawn(ring(np.zeros((ROWS, LANES)))).chosen.any(), "nothing to learn where nothing surprises"
+    assert (drawn(ring(surprise), window=3).states // LANES >= ROWS - 3).all()
+
+
+def test_the_share_is_the_one_asked_for() -> None:
+    assert drawn(ring(np.ones((ROWS, LANES))), share=0.3).chosen.mean() == pytest.approx(0.3, abs=0.1)
+    assert revisits.draw(ring(np.ones((ROWS, LANES))), jax.random.key(1), SelfPlaySettings(), ROWS) is None
+
+
+def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
+    plan = Plan(TINY.changed({"selfplay.revisited": 0.6, "selfplay.opened": 0.0}))
+    state, begun = states.begin(plan), 0
+    for number in range(6):
+        known, held = state.boards[0].ring, []
+        for leaf in jax.tree.leaves(known.plies.states):
+            held.append(np.asarray(leaf).reshape(-1, *leaf.shape[2:]))
+        state, _ = cycle.run(plan, state, number, 0.0)
+        plies = jax.tree.map(np.asarray, newest(state.boards[0].ring, TINY.selfplay.plies))
+        first = np.vstack([np.zeros((1, plies.ended.shape[1]), bool), plies.ended[:-1]])
+        later = first & (plies.ply > 0)
+        assert (plies.opening[later] == plies.ply[later]).all(), "moves before it were not played in this game"
+        for row, lane in zip(*np.nonzero(later), strict=True):
+            mine = [leaf[row, lane] for leaf in jax.tree.leaves(plies.states)]
+            same = [(leaf == value).reshape(len(leaf), -1).all(1) for leaf, value in zip(held, mine, strict=True)]
+            assert np.logical_and.reduce(same).any(), "a position of the replay"
+        begun += later.sum()
+    assert begun > 20, "without openings only a revisit begins later than at the start"
+
+
+def newest(found: Ring, count: int) -> Plies:
+    rows = (int(found.rows) - count + np.arange(count)) % found.ready.shape[0]
+    return jax.tree.map(lambda leaf: leaf[rows], found.plies)
