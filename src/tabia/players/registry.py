@@ -9,11 +9,10 @@ from tabia.games.game import Game
 from tabia.players import modifiers, perfect, runs
 from tabia.players.modifiers import Modified
 from tabia.players.player import Player
-from tabia.players.searching import FINAL_RULES, Forward, Instinct, Lookahead, Searcher
+from tabia.players.searching import FINAL_RULES, Instinct, Lookahead, Searcher, can_finish, evaluator
 from tabia.players.simple import Greedy, Initialize, Random
 from tabia.players.spec import Options, PlayerError, Spec, parse
 from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, Uct
-from tabia.search.evaluators import Network as Evaluator
 from tabia.search.evaluators import Rollout
 from tabia.search.minimax import Minimax
 from tabia.search.selection import Rule
@@ -105,7 +104,7 @@ def _az(game: Game, spec: Spec, options: Options) -> Player:
     noise = options.number("noise", 0.0, low=0.0, high=1.0)
     gumbel = options.word("select", "puct" if seconds else "gumbel", ["gumbel", "puct"]) == "gumbel"
     agent = runs.find(game, spec, options)
-    evaluate = Evaluator(game, Forward(agent.network))
+    evaluate = evaluator(game, agent.network, finish=options.flag("finish", can_finish(game)))
     if gumbel:
         options.only_with("c", "select=puct")
         rule: Rule = Gumbel(considered=options.whole("considered", 16), noise=noise)

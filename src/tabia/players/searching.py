@@ -16,10 +16,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.games.registry import is_of_library
 from tabia.networks import Network
 from tabia.players.player import Choice
 from tabia.search.budget import Budget
 from tabia.search.choice import best_value, max_robust, most_visits, secure
+from tabia.search.evaluators import Evaluate, Finishing
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.minimax import Minimax
 from tabia.search.search import Result, Search
@@ -144,6 +146,21 @@ class Forward:
 
     def __call__(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
         return self.network.forward(parameters, observations)
+
+
+FEW_ACTIONS = 100
+"""Games with more are too dear to have every action played at each leaf."""
+
+
+def can_finish(game: Game) -> bool:
+    """Whether looking for moves that win at once costs little beside a network: few actions, rules of our own."""
+    return not game.chance and game.num_actions <= FEW_ACTIONS and not is_of_library(game.id)
+
+
+def evaluator(game: Game, network: Network, *, finish: bool) -> Evaluate:
+    """A network as a search's evaluator, with an eye for moves that win at once if `finish`."""
+    asked = Evaluator(game, Forward(network))
+    return Finishing(game, asked) if finish else asked
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.search.errors import SearchError
 
 
 class Evaluation(NamedTuple):
@@ -99,6 +100,41 @@ class Mix:
         one, two = jax.random.split(key)
         first, second = self.first(parameters, states, one), self.second(parameters, states, two)
         return Evaluation(first.logits, (1.0 - self.weight) * first.values + self.weight * second.values)
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """Sees a move that ends the game with the best score there is; everywhere else, what another evaluator says.
+
+    A position with such a move is worth what it brings, and no other move is worth a look. Every action is played
+    once for that, so it is for games with few of them, and for none with chance.
+    """
+
+    game: Game
+    otherwise: Evaluate
+
+    def __post_init__(self) -> None:
+        if self.game.chance:
+            raise SearchError(f"{self.game.id} has chance, so nobody knows what a move will bring: no finish there.")
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        found = self.otherwise(parameters, states, key)
+        wins, scores = jax.vmap(self._wins)(states)
+        any_wins = wins.any(axis=-1, keepdims=True)
+        logits = jnp.where(any_wins, jnp.where(wins, 0.0, _HOPELESS), found.logits)
+        return Evaluation(logits, jnp.where(any_wins, scores, found.values))
+
+    def _wins(self, state: State) -> tuple[Array, Array]:
+        """Which actions [A] end the game at its best for the mover, and the scores [P] of the first of them."""
+        game = self.game
+        after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
+        scores = game.scale(jax.vmap(game.scores)(after))
+        own = jnp.take(scores, game.mover(state), axis=-1)
+        wins = game.legal(state) & ~game.over(state) & jax.vmap(game.over)(after) & (own >= 1.0)
+        return wins, scores[jnp.argmax(wins)]
+
+
+_HOPELESS = -30.0  # a logit: a chance of nothing in single precision, and yet a number
 
 
 def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:

@@ -34,6 +34,8 @@ class SearchSettings:
     scale: float = bounded(1.0, 0.0, 1e6)
     """Gumbel: how much a difference in value weighs against the prior."""
     visit_offset: float = bounded(50.0, 0.0, 1e6)
+    gumbel_noise: float = bounded(1.0, 0.0, 1e6)
+    """Gumbel: how much chance is in the moves sampled and played; 0: none, then openings alone tell games apart."""
     c: float = bounded(1.25, 0.0, 1e6)
     """PUCT: weight of the prior."""
     noise: float = bounded(0.25, 0.0, 1.0)
@@ -42,6 +44,8 @@ class SearchSettings:
     """PUCT: the noise's alpha is this over the number of legal moves."""
     noise_alpha: float = bounded(0.0, 0.0, 1e6)
     """PUCT: the noise's alpha itself; 0: see noise_total."""
+    finish: bool = False
+    """Every leaf is looked through for a move that wins at once, which counts as played; not for games of chance."""
     transpositions: bool = False
     cut_loops: bool = False
 

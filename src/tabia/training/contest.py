@@ -7,9 +7,8 @@ import jax
 from tabia.evaluation.match import Match, Played, play
 from tabia.networks import Variables
 from tabia.players.player import Player
-from tabia.players.searching import Forward, Instinct, Searcher
+from tabia.players.searching import Instinct, Searcher, can_finish, evaluator
 from tabia.search import Gumbel, Search
-from tabia.search.evaluators import Network as Evaluator
 from tabia.training.plan import Plan
 
 
@@ -19,7 +18,8 @@ def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Pla
     if not simulations:
         return Instinct(plan.game, plan.network, weights, name)
     rule = Gumbel(considered=plan.config.search.considered, noise=0.0)
-    search = Search(plan.game, Evaluator(plan.game, Forward(plan.network)), simulations, rule)
+    evaluate = evaluator(plan.game, plan.network, finish=can_finish(plan.game))
+    search = Search(plan.game, evaluate, simulations, rule)
     return Searcher(search, name, weights)
 
 

@@ -109,6 +109,8 @@ class Plan:
             )
         if config.selfplay.resign and game.num_players != 2:
             raise TrainingError(f"selfplay.resign is for two seats; {game.id} has {game.num_players}.")
+        if config.search.finish and game.chance:
+            raise TrainingError("search.finish does not go with games of chance: what a move brings is not known.")
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError("search.cut_loops does not go with games of chance.")
         if config.selfplay.teacher and not isinstance(

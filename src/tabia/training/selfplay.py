@@ -17,10 +17,9 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables
 from tabia.players import make as make_player
-from tabia.players.searching import Forward
+from tabia.players.searching import evaluator
 from tabia.search import Gumbel, Noise, Puct, Search
 from tabia.search.choice import visit_policy
-from tabia.search.evaluators import Network as Evaluator
 from tabia.search.evaluators import random_actions, step
 from tabia.search.tree import root_view
 from tabia.training.config import SearchSettings, SelfPlaySettings
@@ -91,13 +90,13 @@ class SelfPlay:
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
     """The search a configuration describes."""
     rule = (
-        Gumbel(considered=settings.considered, scale=settings.scale, visit_offset=settings.visit_offset)
+        Gumbel(settings.considered, settings.gumbel_noise, settings.scale, settings.visit_offset)
         if settings.rule == "gumbel"
         else Puct(c=settings.c)
     )
     noise = Noise(settings.noise_alpha or None, settings.noise, settings.noise_total)
     return Search(
-        game, Evaluator(game, Forward(network)), simulations, rule,
+        game, evaluator(game, network, finish=settings.finish), simulations, rule,
         noise=noise if settings.rule == "puct" and settings.noise else None,
         transpositions=settings.transpositions, cut_loops=settings.cut_loops,
     )  # fmt: skip

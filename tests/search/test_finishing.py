@@ -1,0 +1,85 @@
+"""Moves that win at once: found wherever the rules have one, and nothing else is changed."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tabia import games
+from tabia.games.game import Game, State
+from tabia.players import make as make_player
+from tabia.players.searching import can_finish
+from tabia.search import Gumbel, Search
+from tabia.search.errors import SearchError
+from tabia.search.evaluators import Finishing, Uniform
+
+from .positions import one, random_network, random_positions, random_weights
+from .toy_games import Dice
+
+KEY = jax.random.key(0)
+
+
+def winning(game: Game, state: State) -> dict[int, np.ndarray]:
+    """By the rules, one move after the other: those that end the game at its best for the mover, and the scores."""
+    found = {}
+    for action in np.flatnonzero(np.asarray(game.legal(state))):
+        after = game.step(state, jnp.int32(action))
+        scores = np.asarray(game.scale(game.scores(after)))
+        if bool(game.over(after)) and scores[int(game.mover(state))] == 1.0:
+            found[int(action)] = scores
+    return found
+
+
+@pytest.mark.parametrize(("game_id", "moves"), [
+    ("tictactoe", 8), ("connect4", 24), ("connect:rows=4,columns=4,line=3,players=3", 12),
+])  # fmt: skip
+def test_it_sees_just_the_moves_that_win_at_once(game_id: str, moves: int) -> None:
+    game = games.make(game_id)
+    states = random_positions(game, 60, seed=1, most_moves=moves)
+    inner, weights = random_network(game), random_weights(game)
+    plain, found = (evaluate(weights, states, KEY) for evaluate in (inner, Finishing(game, inner)))
+    seen = 0
+    for index in range(60):
+        wins = winning(game, one(states, index))
+        if not wins:
+            assert (found.logits[index] == plain.logits[index]).all()
+            assert (found.values[index] == plain.values[index]).all()
+            continue
+        seen += 1
+        policy = np.asarray(jax.nn.softmax(found.logits[index]))
+        assert policy[list(wins)].sum() == pytest.approx(1.0)
+        assert np.asarray(found.values[index]) == pytest.approx(wins[min(wins)])
+    assert 5 <= seen <= 55, "both kinds came up"
+
+
+def test_a_threat_is_seen_by_whoever_must_meet_it() -> None:
+    """Three in a row in the first column: of seven moves one is left, and two plies show it."""
+    game = games.make("connect4")
+    state = game.init(KEY)
+    for action in (0, 6, 0, 5, 0):
+        state = game.step(state, jnp.int32(action))
+    batch = jax.tree.map(lambda leaf: leaf[None], state)
+    search = Search(game, Finishing(game, Uniform(game)), 7, Gumbel(noise=0.0))
+    result = search.run(None, batch, KEY)
+    assert int(result.action[0]) == 0
+    assert np.asarray(result.means[0])[1:] == pytest.approx(-1.0)
+
+
+def test_games_of_chance_are_refused() -> None:
+    with pytest.raises(SearchError, match="has chance"):
+        Finishing(Dice(), Uniform(Dice()))
+
+
+def test_players_look_for_it_where_that_costs_little() -> None:
+    assert (
+        can_finish(games.make("othello")) and not can_finish(games.make("chinese-checkers")) and not can_finish(Dice())
+    )
+    for text, sees in (
+        ("az:untrained", True),
+        ("az:untrained,finish=false", False),
+        ("az:untrained,select=puct", True),
+    ):
+        player = make_player(text, games.make("connect3"))
+        assert isinstance(player.search.evaluate, Finishing) == sees
