@@ -44,7 +44,7 @@ def random_games(count: int, seed: int) -> tuple[State, np.ndarray]:
     weights = jnp.stack(leaning)[jnp.arange(count) % 3]
 
     def turn(state: State, key: jax.Array) -> tuple[State, tuple[State, jax.Array]]:
-        action = jax.random.categorical(key, jnp.where(state.legal, weights, -jnp.inf))
+        action = jax.random.categorical(key, jnp.where(jax.vmap(GAME.legal)(state), weights, -jnp.inf))
         return jax.vmap(GAME.step)(state, action), (state, action)
 
     @jax.jit
@@ -69,17 +69,22 @@ def play(state: State, *moves: str) -> State:
     return state
 
 
+def masks(states: State) -> np.ndarray:
+    """bool[..., A]: the legal actions of many states."""
+    return np.unpackbits(np.asarray(states.legal), axis=-1, count=GAME.num_actions).astype(bool)
+
+
 def legal(state: State) -> set[str]:
-    return {GAME.move_name(action, state) for action in np.flatnonzero(state.legal)}
+    return {GAME.move_name(action, state) for action in np.flatnonzero(GAME.legal(state))}
 
 
 def test_random_games_agree_with_the_twin() -> None:
     names = names_by_seat()
     states, actions = random_games(2_000, seed=3)
-    endings = {}
+    allowed, endings = masks(states), {}
     for game in range(len(actions)):
         judge = twin.Twin()
-        open_moves = np.split(*_by_position(states.legal[game]))
+        open_moves = np.split(*_by_position(allowed[game]))
         for moves in range(GAME.max_moves + 1):
             seat = moves % 3
             spoken = names[seat]
@@ -90,7 +95,7 @@ def test_random_games_agree_with_the_twin() -> None:
                 break
             assert judge.player == seat + 1
             judge.play(spoken[actions[game, moves]])
-        assert not states.legal[game, moves:].any()
+        assert not allowed[game, moves:].any()
         assert (states.settled[game, moves:] == states.settled[game, moves]).all()
         ending = tuple(sorted(judge.points.values(), reverse=True)), judge.moves < GAME.max_moves
         endings[ending] = endings.get(ending, 0) + 1
@@ -117,7 +122,7 @@ def test_random_boards_agree_with_the_twin() -> None:
     boards, names = random_boards(6_000), names_by_seat()
     states = jax.jit(jax.vmap(GAME.arrange))(boards, jnp.arange(len(boards), dtype=jnp.int32) % 3)
     passes = 0
-    for board, moves, settled, mask in zip(*map(np.asarray, states), strict=True):
+    for board, moves, settled, mask in zip(*map(np.asarray, states[:3]), masks(states), strict=True):
         judge = twin.Twin()
         judge.moves = int(moves)
         judge.board = dict(zip(twin.BOARD, (board + 1).tolist(), strict=True))
@@ -175,13 +180,15 @@ def test_a_hundred_actions_are_never_legal_and_all_others_are() -> None:
     assert len(dead) == 100
 
     boards = [position_allowing(name) for name in sorted(set(NAMES) - dead - {"pass"})]
-    opened = jax.jit(jax.vmap(lambda board: GAME.arrange(board, jnp.int32(0)).legal))(jnp.array(boards))
+    opened = jax.jit(jax.vmap(lambda board: GAME.legal(GAME.arrange(board, jnp.int32(0)))))(jnp.array(boards))
     for name, mask in zip(sorted(set(NAMES) - dead - {"pass"}), np.asarray(opened), strict=True):
         assert mask[NAMES.index(name)], name
-    assert bool(GAME.read("." * GAME.fields).legal[PASS])
+    assert bool(GAME.legal(GAME.read("." * GAME.fields))[PASS])
 
     boards = jnp.asarray(random_boards(20_000))
-    ever = np.asarray(jax.jit(jax.vmap(lambda board: GAME.arrange(board, jnp.int32(0)).legal))(boards)).any(axis=0)
+    ever = np.asarray(jax.jit(jax.vmap(lambda board: GAME.legal(GAME.arrange(board, jnp.int32(0)))))(boards)).any(
+        axis=0
+    )
     assert {NAMES[action] for action in np.flatnonzero(~ever)} >= dead
 
 
@@ -282,7 +289,7 @@ def test_the_heuristic_is_the_greedy_agent() -> None:
         after = jax.vmap(lambda action: GAME.step(state, action))(jnp.arange(GAME.num_actions))
         return jax.vmap(GAME.heuristic)(after)[:, GAME.mover(state)]
 
-    for mask, values in zip(np.asarray(picked.legal), np.asarray(after_each(picked)), strict=True):
+    for mask, values in zip(masks(picked), np.asarray(after_each(picked)), strict=True):
         if mask.any() and not mask[PASS]:
             best, most = np.where(mask, values, -2), np.where(mask, gains(), -9)
             assert (np.isclose(best, best.max()) == (most == most.max())).all()

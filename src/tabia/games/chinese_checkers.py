@@ -45,10 +45,10 @@ _COLOURS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SE
 
 
 class State(NamedTuple):
-    board: Array  # int32[F] the seat on each field, -1 where it is free
+    board: Array  # int8[F] the seat on each field, -1 where it is free
     moves: Array  # int32, passes counted
     settled: Array  # float32[P] the scores that are decided, 0 for the others
-    legal: Array  # bool[A]
+    legal: Array  # uint8[A / 8] the legal actions, eight a byte: searches and replays hold many states
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ class ChineseCheckers(Game):
         turned = jnp.asarray(self._seating.turned)[seat]
         seen = jnp.append(board, self.players)[turned]  # the field that does not exist is not free
         legal = find_legal(self._moves, seen == seat, seen < 0)
-        return State(board, moves, settled, legal & ~over)
+        return State(board.astype(jnp.int8), moves, settled, jnp.packbits(legal & ~over))
 
     def step(self, state: State, action: Array, key: Key | None = None) -> State:
-        played = state.legal[action]
+        played = self.legal(state)[action]
         seat = self.mover(state)
         turned = jnp.asarray(self._seating.turned)[seat]
         origin = turned[jnp.asarray(self._moves.origins)[action]]
@@ -121,7 +121,7 @@ class ChineseCheckers(Game):
         return State(*(jnp.where(played, new, old) for new, old in zip(after, state, strict=True)))
 
     def legal(self, state: State) -> Array:
-        return state.legal
+        return jnp.unpackbits(state.legal, count=self.num_actions).astype(bool)
 
     def mover(self, state: State) -> Array:
         return state.moves % self.players

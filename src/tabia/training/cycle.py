@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -72,7 +73,7 @@ def run(
     again = revisits.draw(board.ring, play_key, plan.config.selfplay, plan.window)
     lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key, again)
     ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
-    seen, ready = _summed(plies), int(_ready(ring, plan.window))
+    seen, ready = _summed(plies, plan.game.num_actions), int(_ready(ring, plan.window))
     learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
     if ready >= plan.start:
         watch("learning")
@@ -86,11 +87,11 @@ def run(
 _ready = jax.jit(replay.ready_positions, static_argnums=1)
 
 
-@jax.jit
-def _summed(plies: Plies) -> Seen:
+@partial(jax.jit, static_argnums=1)
+def _summed(plies: Plies, num_actions: int) -> Seen:
     ended, level = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
-    first = (plies.ply == 0)[..., None] & (plies.action[..., None] == jnp.arange(plies.policy.shape[-1])[None, None, :])
+    first = jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0)
     return Seen(
         ended.sum(), jnp.where(ended, plies.ply + 1, 0).sum(), jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
-        (ended & level).sum(), plies.resigned.sum(), plies.agrees.mean(), plies.prior.mean(), first.sum((0, 1)),
+        (ended & level).sum(), plies.resigned.sum(), plies.agrees.mean(), plies.prior.mean(), first,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from jax import Array
 
 from tabia.games.game import Game
 from tabia.networks import Outputs
+from tabia.training import policies
 from tabia.training.config import LearnerSettings, TargetSettings
 from tabia.training.replay import Samples
 
@@ -48,7 +49,8 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
     mover = jax.vmap(game.mover)(plies.states)
     searched = jnp.where(plies.valued[:, None], plies.values, samples.outcome)
     made = Lesson(
-        jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states), plies.policy.astype(jnp.float32),
+        jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states),
+        policies.spread(plies.policy, plies.policy_actions, game.num_actions),
         from_mover(samples.outcome, mover), from_mover(searched, mover),
         samples.weight, samples.weight * plies.learned,
     )  # fmt: skip

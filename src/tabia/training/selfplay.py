@@ -1,7 +1,7 @@
 """Self-play on the device: many games in lockstep, a compiled chunk of plies at a time.
 
 A finished game makes room for a new one in the same lane; games go on from chunk to chunk and none is thrown away.
-Axis letters: T plies, B lanes, A actions, P seats.
+Axis letters: T plies, B lanes, A actions, K actions kept, P seats.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tabia.search import Gumbel, Noise, Puct, Search
 from tabia.search.choice import visit_policy
 from tabia.search.evaluators import random_actions, step
 from tabia.search.tree import root_view
+from tabia.training import policies
 from tabia.training.config import SearchSettings, SelfPlaySettings
 from tabia.training.precision import compute_type
 
@@ -49,7 +50,7 @@ class Plies(NamedTuple):
 
     states: State  # before the move
     action: Array  # int32
-    policy: Array  # float16[A] what the search recommends
+    policy: Array  # float16[K] what the search recommends, the largest shares of it (see `policies`)
     values: Array  # float32[P] what it expects for each seat
     valued: Array  # bool whether it was asked: a teacher expects nothing
     prior: Array  # float32 how likely the network alone held the move played
@@ -61,6 +62,7 @@ class Plies(NamedTuple):
     learned: Array  # bool whether the policy is worth learning: the ply was searched in full
     ply: Array  # int32
     opening: Array  # int32
+    policy_actions: Array | None = None  # int16[K] the actions the policy is of, where that is not all of them
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,14 @@ def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[La
     after = step(plan.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(plan.game.over)(after), plan.game.scale(jax.vmap(plan.game.scores)(after))
     resigned, scores = give_up(plan, lanes, thought.values, scores)
+    policy, policy_actions = policies.keep(thought.policy)
     left = Plies(
-        lanes.states, action, thought.policy.astype(jnp.float16), thought.values,
+        lanes.states, action, policy, thought.values,
         jnp.full(over.shape, not plan.settings.teacher),
         jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
         action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned,
         explored & ~resigned,  # a move that was not played is not a random one either
-        jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening,
+        jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening, policy_actions,
     )  # fmt: skip
     # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
     return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), left

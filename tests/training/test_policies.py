@@ -1,0 +1,55 @@
+"""Policies in the replay: nothing is lost of few actions, and of many only what is smallest."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from tabia.training import Training, cycle, policies
+from tabia.training import state as states
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import train
+from tabia.training.plan import Plan
+
+from .conftest import TINY
+
+
+def test_few_actions_are_kept_as_they_are() -> None:
+    policy = jax.nn.softmax(jax.random.normal(jax.random.key(0), (5, policies.MOST)))
+    shares, actions = policies.keep(policy)
+    assert actions is None and (shares == policy.astype("float16")).all()
+    assert (policies.spread(shares, actions, policies.MOST) == shares).all()
+
+
+@pytest.mark.parametrize("count", [129, 4672, 40_000])
+def test_of_many_the_largest_shares_are_kept(count: int) -> None:
+    dice = np.random.default_rng(count)
+    policy = np.zeros((20, count), np.float32)
+    for row in policy:
+        row[dice.choice(count, 100, replace=False)] = dice.dirichlet(np.ones(100))
+    found = policies.spread(*policies.keep(policy), count)
+    assert (np.asarray(found) == policy.astype(np.float16)).all(), "no more legal moves than are kept: nothing is lost"
+    crowded = dice.dirichlet(np.ones(count), 20).astype(np.float32)
+    found = np.asarray(policies.spread(*policies.keep(crowded), count))
+    assert ((found > 0).sum(1) == policies.MOST).all()
+    for row, kept in zip(crowded, found, strict=True):
+        assert row[kept > 0].min() >= row[kept == 0].max()
+
+
+def test_a_run_with_many_actions_keeps_and_finds_them(tmp_path) -> None:
+    """Chinese checkers has 320 actions; its policies are shares of legal moves before and after."""
+    config = TINY.changed({"game": "chinese-checkers", "selfplay.opening_moves": 4, "selfplay.teacher": "initialize",
+                           "replay.start": 1, "cycles": 2, "evaluation.every": 0})  # fmt: skip
+    training = Training.begin(RunDirectory(tmp_path / "run"), config)
+    train(training)
+    plan, state = Plan(config), Training.resume(RunDirectory(tmp_path / "run")).state
+    plies = state.boards[0].ring.plies
+    assert plies.policy.shape[-1] == policies.MOST and plies.policy_actions.dtype == np.int16
+    rows = jax.tree.map(lambda leaf: leaf[:16].reshape(-1, *leaf.shape[2:]), plies)
+    policy = np.asarray(policies.spread(rows.policy, rows.policy_actions, plan.game.num_actions))
+    legal = np.asarray(jax.vmap(plan.game.legal)(rows.states))
+    assert policy.sum(1) == pytest.approx(1.0, abs=1e-2) and (policy[~legal] == 0).all()
+    for one, other in zip(jax.tree.leaves(training.state), jax.tree.leaves(state), strict=True):
+        assert (np.asarray(one) == np.asarray(other)).all()
+    assert cycle.run(plan, states.begin(plan), 0, 0.0)[1].seen.first_moves.shape == (320,)
