@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from tabia import games
+from tabia.games.connect import Connect
 from tabia.games.game import Game, State
 from tabia.players import make as make_player
 from tabia.players.searching import can_finish
@@ -67,19 +71,37 @@ def test_a_threat_is_seen_by_whoever_must_meet_it() -> None:
     assert np.asarray(result.means[0])[1:] == pytest.approx(-1.0)
 
 
+@dataclass(frozen=True)
+class Marathon(Connect):
+    """Connect 3 whose winner gets 41 points: scaled in single precision that is not quite 1."""
+
+    score_range = (0.0, 41.0)
+
+    def scores(self, state: State) -> jax.Array:
+        return (super().scores(state) + 1.0) * 20.5
+
+
+def test_the_best_score_is_known_whatever_the_range() -> None:
+    game = Marathon(rows=3, columns=4, line=3)
+    state = game.init(KEY)
+    for action in (0, 3, 0, 3):
+        state = game.step(state, jnp.int32(action))
+    found = Finishing(game, Uniform(game))(None, jax.tree.map(lambda leaf: leaf[None], state), KEY)
+    assert int(jnp.argmax(found.logits[0])) == 0 and float(found.values[0, 0]) == pytest.approx(1.0)
+
+
 def test_games_of_chance_are_refused() -> None:
     with pytest.raises(SearchError, match="has chance"):
         Finishing(Dice(), Uniform(Dice()))
 
 
-def test_players_look_for_it_where_that_costs_little() -> None:
-    assert (
-        can_finish(games.make("othello")) and not can_finish(games.make("chinese-checkers")) and not can_finish(Dice())
-    )
-    for text, sees in (
-        ("az:untrained", True),
-        ("az:untrained,finish=false", False),
-        ("az:untrained,select=puct", True),
-    ):
-        player = make_player(text, games.make("connect3"))
-        assert isinstance(player.search.evaluate, Finishing) == sees
+def test_players_look_for_it_in_own_games_with_few_actions() -> None:
+    nim = Path(__file__).parents[2] / "examples" / "nim.py"
+    ids = ("othello", "othello:history=2", "chinese-checkers", f"{nim}:Nim")
+    assert [can_finish(games.make(name)) for name in ids] == [True, True, False, False] and not can_finish(Dice())
+
+
+@pytest.mark.parametrize(("options", "sees"), [("", True), (",finish=false", False), (",select=puct", True)])
+def test_players_can_be_told(options: str, sees: bool) -> None:
+    player = make_player("az:untrained" + options, games.make("connect3"))
+    assert isinstance(player.search.evaluate, Finishing) == sees

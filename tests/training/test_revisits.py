@@ -70,6 +70,10 @@ def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
             held.append(np.asarray(leaf).reshape(-1, *leaf.shape[2:]))
         state, _ = cycle.run(plan, state, number, 0.0)
         plies = jax.tree.map(np.asarray, newest(state.boards[0].ring, TINY.selfplay.plies))
+        going = ~plies.ended[:-1]
+        after = jax.vmap(jax.vmap(plan.game.step))(plies.states, plies.action)
+        for now, then in zip(jax.tree.leaves(plies.states), jax.tree.leaves(after), strict=True):
+            assert (now[1:][going] == np.asarray(then)[:-1][going]).all(), "by the rules"
         first = np.vstack([np.zeros((1, plies.ended.shape[1]), bool), plies.ended[:-1]])
         later = first & (plies.ply > 0)
         assert (plies.opening[later] == plies.ply[later]).all(), "moves before it were not played in this game"
@@ -79,6 +83,18 @@ def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
             assert np.logical_and.reduce(same).any(), "a position of the replay"
         begun += later.sum()
     assert begun > 20, "without openings only a revisit begins later than at the start"
+
+
+def test_nobody_resigns_a_game_begun_again() -> None:
+    """Whoever was sure to lose where the outcome was another would lose again without a move."""
+    plan = Plan(TINY.changed({"selfplay.revisited": 1.0, "selfplay.opened": 0.0, "selfplay.resign": 1e-6}))
+    state, resigned = states.begin(plan), 0
+    for number in range(8):
+        state, _ = cycle.run(plan, state, number, 0.0)
+        plies = newest(state.boards[0].ring, TINY.selfplay.plies)
+        assert number == 0 or not (plies.resigned & (plies.opening > 0))[TINY.selfplay.plies // 2 :].any()
+        resigned += int(plies.resigned.sum())
+    assert resigned > 0, "others do"
 
 
 def newest(found: Ring, count: int) -> Plies:

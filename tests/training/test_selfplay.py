@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tabia.games import make
+from tabia.search import Gumbel
+from tabia.search.evaluators import Finishing
 from tabia.training import replay, selfplay
 from tabia.training.config import SearchSettings, SelfPlaySettings
 from tabia.training.losses import lesson
@@ -216,6 +218,14 @@ def test_the_policy_learned_is_the_one_asked_for(variables) -> None:
         thought, full = selfplay.think(replace(found, target=target), weights, states, key)
         assert thought.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
     assert np.abs(np.asarray(truth.policy - truth.visits / found.search.simulations)).max() > 0.05
+
+
+def test_the_search_is_the_one_described() -> None:
+    found = plan().selfplay
+    settings = SearchSettings(considered=3, scale=0.5, visit_offset=7.0, gumbel_noise=0.25, finish=True)
+    search = selfplay.make_search(found.game, found.network, settings, 9)
+    assert search.rule == Gumbel(considered=3, noise=0.25, scale=0.5, visit_offset=7.0)
+    assert isinstance(search.evaluate, Finishing) and search.simulations == 9
 
 
 def test_quick_plies_are_played_but_not_learned(variables) -> None:

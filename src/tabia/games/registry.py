@@ -39,6 +39,11 @@ def ids() -> list[str]:
     return [name for name in _OWN if name != "connect"]
 
 
+def is_own(id: str) -> bool:
+    """Whether an id names one of Tabia's own games, with parameters or without."""
+    return id.partition(":")[0] in _OWN
+
+
 def is_of_library(id: str) -> bool:
     """Whether an id names a game of another library, which may not be installed."""
     return id.partition(":")[0] in _LIBRARIES

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.games.registry import is_of_library
+from tabia.games.registry import is_own
 from tabia.networks import Network
 from tabia.players.player import Choice
 from tabia.search.budget import Budget
@@ -153,8 +153,8 @@ FEW_ACTIONS = 100
 
 
 def can_finish(game: Game) -> bool:
-    """Whether looking for moves that win at once costs little beside a network: few actions, rules of our own."""
-    return not game.chance and game.num_actions <= FEW_ACTIONS and not is_of_library(game.id)
+    """Whether to look for moves that win at once where nobody says: few actions, Tabia's own rules, no chance."""
+    return not game.chance and game.num_actions <= FEW_ACTIONS and is_own(game.id)
 
 
 def evaluator(game: Game, network: Network, *, finish: bool) -> Evaluate:

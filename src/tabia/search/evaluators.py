@@ -128,10 +128,10 @@ class Finishing:
         """Which actions [A] end the game at its best for the mover, and the scores [P] of the first of them."""
         game = self.game
         after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
-        scores = game.scale(jax.vmap(game.scores)(after))
-        own = jnp.take(scores, game.mover(state), axis=-1)
-        wins = game.legal(state) & ~game.over(state) & jax.vmap(game.over)(after) & (own >= 1.0)
-        return wins, scores[jnp.argmax(wins)]
+        scores = jax.vmap(game.scores)(after)
+        best = jnp.take(scores, game.mover(state), axis=-1) >= game.score_range[1]
+        wins = game.legal(state) & ~game.over(state) & jax.vmap(game.over)(after) & best
+        return wins, game.scale(scores[jnp.argmax(wins)])
 
 
 _HOPELESS = -30.0  # a logit: a chance of nothing in single precision, and yet a number

@@ -35,7 +35,7 @@ class SearchSettings:
     """Gumbel: how much a difference in value weighs against the prior."""
     visit_offset: float = bounded(50.0, 0.0, 1e6)
     gumbel_noise: float = bounded(1.0, 0.0, 1e6)
-    """Gumbel: how much chance is in the moves sampled and played; 0: none, then openings alone tell games apart."""
+    """Gumbel: how much chance is in the moves sampled and played; 0: none beyond temperature and exploration."""
     c: float = bounded(1.25, 0.0, 1e6)
     """PUCT: weight of the prior."""
     noise: float = bounded(0.25, 0.0, 1.0)
@@ -69,7 +69,10 @@ class SelfPlaySettings:
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
     revisited: float = bounded(0.0, 0.0, 1.0)
-    """The share of games that begin at a position of the replay whose outcome was not what the search expected."""
+    """The share of games that begin at a position of the replay whose outcome was not what the search expected.
+
+    Nobody resigns those. `opened` is a share of the others.
+    """
     revisit_among: int = bounded(16, 1, 1_000)
     """The most surprising of so many positions drawn."""
     teacher: str = ""

@@ -7,18 +7,18 @@ import jax
 from tabia.evaluation.match import Match, Played, play
 from tabia.networks import Variables
 from tabia.players.player import Player
-from tabia.players.searching import Instinct, Searcher, can_finish, evaluator
+from tabia.players.searching import Instinct, Searcher, evaluator
 from tabia.search import Gumbel, Search
 from tabia.training.plan import Plan
 
 
 def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
-    """The player these weights make: with search as in `az:`, or, without simulations, the network alone."""
+    """The player these weights make: with search as in `az:`, but `finish` as in the run; or the network alone."""
     weights = _folded(plan.network, variables)
     if not simulations:
         return Instinct(plan.game, plan.network, weights, name)
     rule = Gumbel(considered=plan.config.search.considered, noise=0.0)
-    evaluate = evaluator(plan.game, plan.network, finish=can_finish(plan.game))
+    evaluate = evaluator(plan.game, plan.network, finish=plan.config.search.finish)
     search = Search(plan.game, evaluate, simulations, rule)
     return Searcher(search, name, weights)
 

@@ -28,8 +28,8 @@ class Seen(NamedTuple):
     scores: Array  # [P] the seats' scores, summed, in [-1, 1]
     draws: Array  # games in which all seats scored the same
     resigned: Array
-    agrees: Array  # share of moves that were the network's favourite
-    prior: Array  # mean probability the network alone gave the move played
+    agrees: Array  # share of moves that were the evaluator's favourite: the network's, or a win at once it was shown
+    prior: Array  # mean probability the evaluator alone gave the move played
     first_moves: Array  # [A] how often each move opened a game from the start
 
 
@@ -66,11 +66,11 @@ def run(
 ) -> tuple[State, Report]:
     """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done."""
     key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
-    play_key, learn_key = jax.random.split(key)
+    play_key, learn_key, again_key = jax.random.split(key, 3)
     turn = cycle % len(state.boards)
     plan, board = plan.boards[turn], state.boards[turn]
     watch("playing")
-    again = revisits.draw(board.ring, play_key, plan.config.selfplay, plan.window)
+    again = revisits.draw(board.ring, again_key, plan.config.selfplay, plan.window)
     lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key, again)
     ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
     seen, ready = _summed(plies, plan.game.num_actions), int(_ready(ring, plan.window))

@@ -1,7 +1,8 @@
-"""Policies as the replay keeps them: of many actions the likeliest alone, which is nearly always all that are legal.
+"""Policies as the replay keeps them: of very many actions the likeliest alone.
 
 A policy over the 4,448 actions of the large star takes 9 kilobytes in half precision, and hardly ever has more than a
-hundred legal moves in it. Axis letters: A actions, K kept.
+hundred legal moves in it. Where more are legal, as in shogi with pieces in hand, the least likely are lost.
+Axis letters: A actions, K kept.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-MOST = 128
-"""So many shares of a policy are kept; of games with no more actions than that, all."""
+MANY, MOST = 512, 128
+"""Of policies over more than `MANY` actions the `MOST` largest shares are kept; others are hardly larger whole."""
 
 
 def keep(policy: Array) -> tuple[Array, Array | None]:
     """The largest shares float16[..., K] of a policy [..., A], and whose they are, where that is not all in order."""
-    if policy.shape[-1] <= MOST:
+    if policy.shape[-1] <= MANY:
         return policy.astype(jnp.float16), None
     shares, actions = jax.lax.top_k(policy, MOST)
     return shares.astype(jnp.float16), actions.astype(jnp.int16 if policy.shape[-1] < 2**15 else jnp.int32)

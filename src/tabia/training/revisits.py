@@ -28,7 +28,7 @@ def draw(ring: Ring, key: Array, settings: SelfPlaySettings, window: int) -> Aga
 
 @partial(jax.jit, static_argnums=(2, 3, 4))
 def _draw(ring: Ring, key: Array, share: float, among: int, window: int) -> Again:
-    place_key, share_key = jax.random.split(jax.random.fold_in(key, 1))
+    place_key, share_key = jax.random.split(key)
     lanes = ring.ready.shape[1]
     rows, columns = draw_places(ring, place_key, (among, lanes), window)
     most = jnp.argmax(surprise(ring, rows, columns), axis=0)[None]

@@ -32,7 +32,7 @@ class Lanes(NamedTuple):
 
     states: State  # [B, ...] finished games are replaced before the next move
     ply: Array  # int32[B] moves since the start, those of the opening included
-    opening: Array  # int32[B] how many of them were drawn at random before the game was handed over
+    opening: Array  # int32[B] how many of them came before the game was handed over, at random or in an earlier game
     until: Array  # int32[B] up to this ply moves are drawn at the higher temperature
     stubborn: Array  # bool[B] whether nobody may resign this game
 
@@ -53,8 +53,8 @@ class Plies(NamedTuple):
     policy: Array  # float16[K] what the search recommends, the largest shares of it (see `policies`)
     values: Array  # float32[P] what it expects for each seat
     valued: Array  # bool whether it was asked: a teacher expects nothing
-    prior: Array  # float32 how likely the network alone held the move played
-    agrees: Array  # bool whether it was the network's favourite
+    prior: Array  # float32 how likely the evaluator alone held the move played
+    agrees: Array  # bool whether it was the evaluator's favourite
     scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
     ended: Array  # bool whether the move ended the game
     resigned: Array  # bool whether the game was given up instead
@@ -62,7 +62,9 @@ class Plies(NamedTuple):
     learned: Array  # bool whether the policy is worth learning: the ply was searched in full
     ply: Array  # int32
     opening: Array  # int32
-    policy_actions: Array | None = None  # int16[K] the actions the policy is of, where that is not all of them
+    policy_actions: Array | None = (
+        None  # int16[K] or int32[K] the actions the policy is of, where that is not all of them
+    )
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,11 @@ class SelfPlay:
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
     """The search a configuration describes."""
-    rule = (
-        Gumbel(settings.considered, settings.gumbel_noise, settings.scale, settings.visit_offset)
-        if settings.rule == "gumbel"
-        else Puct(c=settings.c)
-    )
+    gumbel = Gumbel(
+        considered=settings.considered, noise=settings.gumbel_noise, scale=settings.scale,
+        visit_offset=settings.visit_offset,
+    )  # fmt: skip
+    rule = gumbel if settings.rule == "gumbel" else Puct(c=settings.c)
     noise = Noise(settings.noise_alpha or None, settings.noise, settings.noise_total)
     return Search(
         game, evaluator(game, network, finish=settings.finish), simulations, rule,
@@ -115,7 +117,8 @@ def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again:
     pool_key, play_key = jax.random.split(key)
     pool = _fresh(plan, pool_key)
     if again is not None:
-        known = pool._replace(states=again.states, ply=again.ply, opening=again.ply)
+        # Nobody resigns where the search was wrong: it would lose again what there is to learn.
+        known = Lanes(again.states, again.ply, again.ply, pool.until, jnp.ones_like(pool.stubborn))
         pool = Lanes(*_where(again.chosen, known, pool))
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
