@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -119,22 +120,26 @@ class Finishing:
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         found = self.otherwise(parameters, states, key)
-        wins, scores = jax.vmap(self._wins)(states)
+        wins, scores = winning(self.game, states)
         any_wins = wins.any(axis=-1, keepdims=True)
         logits = jnp.where(any_wins, jnp.where(wins, 0.0, _HOPELESS), found.logits)
         return Evaluation(logits, jnp.where(any_wins, scores, found.values))
 
-    def _wins(self, state: State) -> tuple[Array, Array]:
-        """Which actions [A] end the game at its best for the mover, and the scores [P] of the first of them."""
-        game = self.game
-        after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
-        scores = jax.vmap(game.scores)(after)
-        best = jnp.take(scores, game.mover(state), axis=-1) >= game.score_range[1]
-        wins = game.legal(state) & ~game.over(state) & jax.vmap(game.over)(after) & best
-        return wins, game.scale(scores[jnp.argmax(wins)])
-
 
 _HOPELESS = -30.0  # a logit: a chance of nothing in single precision, and yet a number
+
+
+@partial(jax.jit, static_argnums=0)  # traced once, though a search asks for it at the root and at its leaves
+def winning(game: Game, states: State) -> tuple[Array, Array]:
+    """Which actions [B, A] end the game at its best for the mover, and the scores [B, P] of the first of them."""
+    legal, mover, count = jax.vmap(game.legal)(states), jax.vmap(game.mover)(states), game.num_actions
+    many = jax.tree.map(lambda leaf: jnp.repeat(leaf, count, axis=0), states)
+    after = jax.vmap(game.step)(many, jnp.tile(jnp.arange(count), legal.shape[0]))
+    ends = jax.vmap(game.over)(after).reshape(legal.shape) & ~jax.vmap(game.over)(states)[:, None]
+    scores = jax.vmap(game.scores)(after).reshape(*legal.shape, -1)
+    best = jnp.take_along_axis(scores, mover[:, None, None], axis=-1)[..., 0] >= game.score_range[1]
+    wins = legal & ends & best
+    return wins, game.scale(jnp.take_along_axis(scores, jnp.argmax(wins, axis=-1)[:, None, None], axis=1)[:, 0])
 
 
 def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:
