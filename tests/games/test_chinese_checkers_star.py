@@ -126,7 +126,8 @@ def compare(game: ChineseCheckers, states: State, actions: np.ndarray) -> Counte
     return endings
 
 
-@pytest.mark.parametrize("players", [2, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("players", [2, 3])
 def test_short_games_agree_with_openspiel(players: int) -> None:
     game = ChineseCheckers(121, players, moves_each=12)
     endings = compare(game, *random_games(game, 2_000, lean=2, seed=players))

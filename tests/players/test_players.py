@@ -44,7 +44,7 @@ def test_legal_moves_and_the_same_seed_the_same_moves(text: str) -> None:
 @pytest.mark.parametrize("game_id", games.ids())
 def test_an_untrained_network_with_search_plays_a_legal_game_of_every_game(game_id: str) -> None:
     game = games.make(game_id)
-    ends, _ = play(players.make("az:untrained,simulations=2", game), 2)
+    ends, _ = play(players.make("az:untrained,simulations=2,finish=false", game), 2)
     assert np.asarray(jax.vmap(game.over)(ends)).all()
 
 

@@ -82,7 +82,7 @@ STAR = games.make("chinese-checkers")
         (RING, {}),
         (RING, {"cut_loops": True}),
         (RING, {"transpositions": True}),
-        (STAR, {"transpositions": True, "leaves": 4}),
+        pytest.param(STAR, {"transpositions": True, "leaves": 4}, marks=pytest.mark.long),
     ],
     ids=["ring", "ring, loops cut", "ring, shared", "star, shared and wide"],
 )

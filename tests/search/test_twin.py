@@ -94,7 +94,7 @@ def test_equal_positions_share_a_node_as_in_the_twin(name: str, past: int) -> No
     check(name, 80, FEW, transpositions=True, past=past, rounds=3)
 
 
-@pytest.mark.parametrize("name", ["ring", "chinese-checkers"])
+@pytest.mark.parametrize("name", ["ring", pytest.param("chinese-checkers", marks=pytest.mark.long)])
 def test_loops_are_cut_as_in_the_twin(name: str) -> None:
     check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
 

@@ -16,13 +16,7 @@ from .conftest import TINY
 
 # Numbers no other test uses, so that nothing here is compiled already.
 STAGED = TINY.changed({"replay.start": 1, "learner.weight_decay": 0.0123}).changed(
-    {
-        "schedule": (
-            ("search.simulations", ((0.0, 3), (0.5, 5))),
-            ("selfplay.revisited", ((0.0, 0.0), (0.5, 0.3))),
-            ("targets.search_share", ((0.0, 0.11), (0.7, 0.13))),
-        )
-    }
+    {"schedule": (("search.simulations", ((0.0, 3), (0.5, 5))), ("targets.search_share", ((0.0, 0.11), (0.7, 0.13))))}
 )
 
 

@@ -37,6 +37,7 @@ def test_of_many_the_largest_shares_are_kept(count: int) -> None:
         assert row[kept > 0].min() >= row[kept == 0].max()
 
 
+@pytest.mark.long
 def test_a_run_with_many_actions_keeps_and_finds_them(tmp_path, monkeypatch) -> None:
     """Chinese checkers has 320 actions, many enough for this test; its policies are shares of legal moves."""
     monkeypatch.setattr(policies, "MANY", 319)

@@ -64,14 +64,15 @@ def test_the_share_is_the_one_asked_for() -> None:
 def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
     plan = Plan(TINY.changed({"selfplay.revisited": 0.6, "selfplay.opened": 0.0}))
     state, begun = states.begin(plan), 0
-    for number in range(6):
+    rules = jax.jit(jax.vmap(jax.vmap(plan.game.step)))
+    for number in range(4):
         known, held = state.boards[0].ring, []
         for leaf in jax.tree.leaves(known.plies.states):
             held.append(np.asarray(leaf).reshape(-1, *leaf.shape[2:]))
         state, _ = cycle.run(plan, state, number, 0.0)
         plies = jax.tree.map(np.asarray, newest(state.boards[0].ring, TINY.selfplay.plies))
         going = ~plies.ended[:-1]
-        after = jax.vmap(jax.vmap(plan.game.step))(plies.states, plies.action)
+        after = rules(plies.states, plies.action)
         for now, then in zip(jax.tree.leaves(plies.states), jax.tree.leaves(after), strict=True):
             assert (now[1:][going] == np.asarray(then)[:-1][going]).all(), "by the rules"
         first = np.vstack([np.zeros((1, plies.ended.shape[1]), bool), plies.ended[:-1]])
@@ -82,7 +83,7 @@ def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
             same = [(leaf == value).reshape(len(leaf), -1).all(1) for leaf, value in zip(held, mine, strict=True)]
             assert np.logical_and.reduce(same).any(), "a position of the replay"
         begun += later.sum()
-    assert begun > 20, "without openings only a revisit begins later than at the start"
+    assert begun > 10, "without openings only a revisit begins later than at the start"
 
 
 def test_nobody_resigns_a_game_begun_again() -> None:
