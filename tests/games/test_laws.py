@@ -13,10 +13,10 @@ from .broken_games import BROKEN, Broken, Crashing, Endless, OpenChance
 
 MORE = [
     "connect:rows=5,columns=4,line=3,players=3",
-    "chinese-checkers:fields=121,players=6,moves_each=10",
     "connect4:history=2",
 ]
 LONG = [
+    "chinese-checkers:fields=121,players=6,moves_each=10",
     *(f"chinese-checkers:fields=121,players={players}" for players in (2, 3, 4, 6)),
     "connect:rows=1,columns=9,line=2,players=4",
     "connect:rows=32,columns=2,line=5",

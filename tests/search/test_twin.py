@@ -81,9 +81,12 @@ def neighbours(game: Game, states: State, count: int) -> tuple[list[list[State]]
     return [[one(one(after, lane), index) for index in range(count)] for lane in range(batch_size(states))], prints
 
 
-# Every rule is compiled for every game: connect4 is connect3 with more of the same.
+# Every rule is compiled for every game: connect4 is connect3 with more of the same, and the star the slowest.
+SLOW = ("connect4", "chinese-checkers")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long) if name == "connect4" else name for name in GAMES]
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in GAMES]
 )
 def test_every_rule_grows_the_twins_tree(name: str) -> None:
     check(name, 60, RULES)
