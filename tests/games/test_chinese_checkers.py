@@ -180,15 +180,14 @@ def test_a_hundred_actions_are_never_legal_and_all_others_are() -> None:
     assert len(dead) == 100
 
     boards = [position_allowing(name) for name in sorted(set(NAMES) - dead - {"pass"})]
-    opened = jax.jit(jax.vmap(lambda board: GAME.legal(GAME.arrange(board, jnp.int32(0)))))(jnp.array(boards))
+    legal_on = jax.jit(jax.vmap(lambda board: GAME.legal(GAME.arrange(board, jnp.int32(0)))))
+    opened = legal_on(jnp.array(boards))
     for name, mask in zip(sorted(set(NAMES) - dead - {"pass"}), np.asarray(opened), strict=True):
         assert mask[NAMES.index(name)], name
     assert bool(GAME.legal(GAME.read("." * GAME.fields))[PASS])
 
     boards = jnp.asarray(random_boards(20_000))
-    ever = np.asarray(jax.jit(jax.vmap(lambda board: GAME.legal(GAME.arrange(board, jnp.int32(0)))))(boards)).any(
-        axis=0
-    )
+    ever = np.asarray(legal_on(boards)).any(axis=0)
     assert {NAMES[action] for action in np.flatnonzero(~ever)} >= dead
 
 

@@ -62,9 +62,7 @@ class Plies(NamedTuple):
     learned: Array  # bool whether the policy is worth learning: the ply was searched in full
     ply: Array  # int32
     opening: Array  # int32
-    policy_actions: Array | None = (
-        None  # int16[K] or int32[K] the actions the policy is of, where that is not all of them
-    )
+    policy_actions: Array | None = None  # int16[K] or int32[K] whose shares they are, if not those of all actions
 
 
 @dataclass(frozen=True)
