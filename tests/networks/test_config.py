@@ -46,6 +46,7 @@ def test_what_is_not_named_keeps_its_default() -> None:
         ({"kind": "mlp"}, "name their widths, such as units="),
         ({"units": [512], "policy": "cells"}, "no board left"),
         ({"units": [512], "value_pool": True}, "no board left"),
+        ({"units": [512], "last_board": True}, "leave one out"),
         ({"policy_extra": 1}, "belong to policy='cells'"),
     ],
 )

@@ -44,6 +44,9 @@ def test_agrees_with_the_twin_and_folding_changes_nothing(network: Network) -> N
         told, raw = twin(board)
         np.testing.assert_allclose(outputs.logits[index], told, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(outputs.values[index], _values(network, raw), atol=1e-4)
+        if outputs.last_board is not None:
+            np.testing.assert_allclose(outputs.last_board[index], twin.last_board(board), rtol=1e-4, atol=1e-4)
+    assert (outputs.last_board is not None) == network.config.last_board
     np.testing.assert_allclose(logits, outputs.logits, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(values, outputs.values, atol=1e-4)
     assert logits.shape == (32, network.num_actions)

@@ -19,19 +19,29 @@ class Twin:
 
     def __call__(self, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits and the value head's raw numbers of one board [H, W, C]."""
-        c = self.config
-        x = board.astype(np.float64)
-        if c.kind == "residual":
-            x = self.act(self.layer("stem", x))
-            for block in range(1, c.blocks + 1):
-                x = self.block(f"block{block}", x, whole_board=c.pool_every > 0 and block % c.pool_every == 0)
+        c, x = self.config, self.tower(board)
         if c.units:
             x = x.reshape(-1)
             for index, width in enumerate(c.units, start=1):
                 y = self.layer(f"dense{index}", x)
                 x = self.act(x + y if c.skips and x.shape == (width,) else y)
             return self.layer("policy.out", x), self.value(x)
-        return self.policy(x), self.value(self.value_features(x))
+        features = self.value_features(x)
+        return self.policy(x), self.value(pool(features) if c.value_pool else features.reshape(-1))
+
+    def last_board(self, board: np.ndarray) -> np.ndarray:
+        """Logits of what the last position will show, cell by cell."""
+        cells = [[self.layer("value.board", cell[None, None])[0, 0] for cell in row]
+                 for row in self.value_features(self.tower(board))]  # fmt: skip
+        return np.array(cells)
+
+    def tower(self, board: np.ndarray) -> np.ndarray:
+        c, x = self.config, board.astype(np.float64)
+        if c.kind == "residual":
+            x = self.act(self.layer("stem", x))
+            for block in range(1, c.blocks + 1):
+                x = self.block(f"block{block}", x, whole_board=c.pool_every > 0 and block % c.pool_every == 0)
+        return x
 
     def block(self, name: str, x: np.ndarray, *, whole_board: bool) -> np.ndarray:
         y = self.layer(f"{name}.first", x)
@@ -55,8 +65,7 @@ class Twin:
 
     def value_features(self, x: np.ndarray) -> np.ndarray:
         x = self.layer("value.conv", x)
-        x = self.act(x) if self.config.head_norm else x
-        return pool(x) if self.config.value_pool else x.reshape(-1)
+        return self.act(x) if self.config.head_norm else x
 
     def value(self, x: np.ndarray) -> np.ndarray:
         if self.config.value_units:

@@ -19,6 +19,7 @@ ZOO: dict[str, Network] = {
     "s5": Network(s5(8, 1), BOARD, 6, 2),
     "tower": Network(tower(8, 2), BOARD, 6, 2),
     "tower, wdl": Network(tower(8, 1, value="wdl"), BOARD, 6, 2),
+    "tower, last board": Network(tower(8, 1).changed(last_board=True), BOARD, 6, 2),
     "tower, no normalisation": Network(tower(8, 2).changed(batch_norm=False), BOARD, 6, 2),
     "tower, 5 x 5, dropout": Network(tower(8, 1).changed(kernel=5, dropout=0.4), BOARD, 6, 4),
     "tower, no bias, no hidden": Network(tower(8, 1).changed(bias=False, value_units=0), BOARD, 6, 1),

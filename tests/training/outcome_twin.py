@@ -27,6 +27,11 @@ class Game:
     def over(self) -> bool:
         return bool(self.plies) and self.plies[-1].scores is not None
 
+    def left(self, index: int) -> int:
+        """Plies from the position at an index to the game's last; -1 as long as that is open, or chance came between."""
+        told = self.over and not any(ply.explored for ply in self.plies[index:])
+        return len(self.plies) - 1 - index if told else -1
+
     def outcome(self, index: int, decay: float) -> np.ndarray | None:
         """What the position at an index is worth; None as long as nobody knows.
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tabia.networks.presets import tower
 from tabia.training import learner
 from tabia.training.config import LearnerSettings
 from tabia.training.errors import TrainingError
@@ -21,7 +22,10 @@ from tabia.training.selfplay import Plies
 
 from .conftest import TINY
 
-LEARNING = TINY.changed({"learner.steps": 4, "learner.batch": 32, "learner.warm_up": 3, "learner.average": 0.6})
+LEARNING = TINY.changed({
+    "learner.steps": 4, "learner.batch": 32, "learner.warm_up": 3, "learner.average": 0.6,
+    "network": tower(4, 1).changed(last_board=True),
+})  # fmt: skip
 RATE = 0.01
 
 
@@ -42,7 +46,7 @@ def ring() -> Ring:
     number, yes = jnp.zeros(shape, jnp.int32), jnp.ones(shape, bool)
     plies = Plies(positions, number, policy, jnp.zeros_like(outcome), yes, jnp.zeros(shape), yes, outcome, ~yes, ~yes,
                   ~yes, yes, number, number)  # fmt: skip
-    return Ring(plies, outcome, yes, jnp.int32(shape[0]))
+    return Ring(plies, outcome, yes, jnp.zeros(shape, jnp.int16), jnp.int32(shape[0]))
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +115,7 @@ def test_the_rate_rises_in_the_warm_up(steps) -> None:
     """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
     moved = [
         np.abs(np.asarray(new) - np.asarray(old)).max()
-        for old, new in zip(*map(jax.tree.leaves, (steps[0][0].variables, steps[1][0].variables)), strict=True)
+        for old, new in zip(*map(jax.tree.leaves, (steps[0][0].variables.params, steps[1][0].variables.params)), strict=True)
     ]
     assert max(moved) == pytest.approx(RATE / 3, rel=0.1)
 

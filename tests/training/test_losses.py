@@ -93,7 +93,24 @@ def test_a_lesson_without_weight_costs_nothing() -> None:
     nothing = lesson(weight=jnp.zeros(3), policy_weight=jnp.zeros(3))
     for learner in (LearnerSettings(), LearnerSettings(policy_loss="squared", value_loss="cross_entropy")):
         found = losses.losses(outputs(jnp.ones((3, 4)), wdl=jnp.ones((3, 3))), nothing, learner, TargetSettings())
-        assert [float(value) for value in found] == [0.0] * 7
+        assert found.board is None and [float(value) for value in found[:-1]] == [0.0] * 7
+
+
+def test_the_board_loss_is_least_at_the_last_board_and_counts_games_that_reached_it() -> None:
+    board = jax.random.bernoulli(jax.random.key(0), shape=(3, 2, 2, 1)).astype(jnp.float32)
+    taught = lesson(last_board=board, board_weight=jnp.array([1.0, 0.0, 1.0]))
+
+    def loss(logits) -> float:
+        told = outputs(jnp.ones((3, 4)))._replace(last_board=logits)
+        found = losses.losses(told, taught, LearnerSettings(board_weight=3.0), TargetSettings())
+        plain = losses.losses(outputs(jnp.ones((3, 4))), taught, LearnerSettings(), TargetSettings())
+        assert float(found.total) == pytest.approx(float(plain.total) + 3 * float(found.board), rel=1e-5)
+        return float(found.board)
+
+    known = 20.0 * (2.0 * board - 1.0)
+    assert loss(known) == pytest.approx(0, abs=1e-6) and loss(-known) == pytest.approx(20, rel=1e-5)
+    assert loss(known.at[1].set(-known[1])) == pytest.approx(0, abs=1e-6)  # the game that did not reach it
+    assert loss(jnp.zeros_like(board)) == pytest.approx(np.log(2), rel=1e-5)
 
 
 @pytest.mark.parametrize("value", [-1.0, -0.25, 0.0, 0.5, 1.0])
@@ -126,8 +143,10 @@ def test_a_turned_lesson_is_the_lesson_of_the_turned_game(id: str, moves: int) -
     observe = jax.jit(jax.vmap(game.observe))
     policy = jax.random.uniform(jax.random.key(1), (count, game.num_actions)) * legal(plain)
     made = Lesson(observe(plain), legal(plain), policy, *[jnp.zeros((count, 2))] * 2, *[jnp.ones(count)] * 2)
+    made = made._replace(last_board=observe(plain))
     found = losses.turned(game, made, jax.random.key(0), drawn=jnp.asarray(each))
-    assert (found.observations == observe(turned)).all() and (found.legal == legal(turned)).all()
+    assert (found.observations == observe(turned)).all() and (found.last_board == found.observations).all()
+    assert (found.legal == legal(turned)).all()
     assert (jnp.take_along_axis(found.policy, goes_to, axis=1) == policy).all()
 
 

@@ -40,7 +40,7 @@ class Lane:
 
 
 def chunk(lanes: list[Lane], first: int) -> Plies:
-    """The next plies of all lanes, as self-play would leave them; `action` says in which row each is."""
+    """The next plies of all lanes, as self-play would leave them; `action` says in which row each is, its state in which place."""
     grid = [[lane.play() for lane in lanes] for _ in range(CHUNK)]
     shape, seats = (CHUNK, len(lanes)), lanes[0].seats
     none = np.zeros((CHUNK, len(lanes), seats), np.float32)
@@ -50,7 +50,7 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
             none[row, column] = 9.0 if ply.scores is None else ply.scores
     flags = np.zeros(shape, bool)
     plies = Plies(
-        states=np.zeros(shape, np.int32), policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
+        states=first * len(lanes) + np.arange(CHUNK * len(lanes), dtype=np.int32).reshape(shape), policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
         action=np.broadcast_to(first + np.arange(CHUNK, dtype=np.int32)[:, None], shape),
         values=np.array([[ply.values for ply in line] for line in grid]), agrees=flags, resigned=flags, learned=flags,
         valued=np.array([[ply.valued for ply in line] for line in grid]),
@@ -73,14 +73,14 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
         ring = replay.make_room(plies, CAPACITY) if ring is None else ring
         ring = replay.add(ring, plies, reach=REACH, decay=decay)
         written = (number + 1) * CHUNK
-        ready, outcome = np.array(ring.ready), np.array(ring.outcome)
+        ready, outcome, left = np.array(ring.ready), np.array(ring.outcome), np.array(ring.left)
         now = np.zeros_like(before)
         for row in range(max(0, written - CAPACITY), written):
             for column, lane in enumerate(lanes):
                 game, index = lane.rows[row]
                 expected, place = game.outcome(index, decay), (row % CAPACITY, column)
                 now[row, column] = ready[place]
-                assert now[row, column] == (expected is not None)
+                assert now[row, column] == (expected is not None) and left[place] == game.left(index)
                 if expected is not None:
                     assert outcome[place] == pytest.approx(expected, abs=1e-5)
         became += now & ~before
@@ -123,6 +123,22 @@ def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window:
     expected = counts.sum() / len(places)
     chi_square, freedom = ((counts - expected) ** 2 / expected).sum(), len(places) - 1
     assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four of its standard deviations
+
+
+def test_samples_know_the_last_position_of_their_game() -> None:
+    lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
+    ring = replay.make_room(chunk(lanes, 0), CAPACITY)
+    lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
+    for number in range(9):
+        ring = replay.add(ring, chunk(lanes, number * CHUNK), reach=REACH)
+    found = replay.sample(ring, jax.random.key(1), 500, CAPACITY, last=True)
+    assert found.last is not None and found.reached is not None
+    for place, last, reached in zip(found.plies.states, found.last, found.reached, strict=True):
+        (row, column), (end, same) = divmod(int(place), LANES), divmod(int(last), LANES)
+        game, index = lanes[column].rows[row]
+        assert same == column and bool(reached) == (game.left(index) >= 0)
+        assert not reached or lanes[column].rows[end] == (game, len(game.plies) - 1)
+    assert 0 < np.mean(found.reached) < 1
 
 
 def test_nothing_ready_weighs_nothing(ring: replay.Ring) -> None:

@@ -29,8 +29,9 @@ def ring(surprise: np.ndarray, *, ready: bool = True, valued: bool = True) -> Ri
         explored=flags, learned=flags, ply=places % 7, opening=places,
     )  # fmt: skip
     return Ring(
-        jax.tree.map(jnp.asarray, plies), jnp.zeros((ROWS, LANES, 2)), jnp.asarray(flags | ready), jnp.int32(ROWS)
-    )
+        jax.tree.map(jnp.asarray, plies), jnp.zeros((ROWS, LANES, 2)), jnp.asarray(flags | ready),
+        jnp.zeros((ROWS, LANES), jnp.int16), jnp.int32(ROWS),
+    )  # fmt: skip
 
 
 def drawn(found: Ring, share: float = 1.0, among: int = 16, window: int = ROWS):

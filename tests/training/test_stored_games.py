@@ -53,7 +53,7 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
                 table = None
     plies = Plies(states=None, policy=None, values=None, valued=None, prior=None, agrees=None, explored=None,
                   learned=None, scores=scores, **held)  # fmt: skip
-    ring = Ring(plies, scores, np.zeros(shape, bool), np.int32(rows))
+    ring = Ring(plies, scores, np.zeros(shape, bool), np.zeros(shape, np.int16), np.int32(rows))
     return ring, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
 
 

@@ -61,6 +61,8 @@ class NetworkConfig:
     """Width of the value head's dense layer; 0: none."""
     value_pool: bool = False
     """The value head pools the board instead of flattening it, and so knows no size."""
+    last_board: bool = False
+    """For training alone: what the value head sees must also tell the board of the game's last position."""
     head_norm: bool = True
     """The heads' 1 x 1 convolutions are normalised and rectified, as in AlphaZero; without, they are plain."""
     bias: bool = True
@@ -152,5 +154,7 @@ def _check_together(config: NetworkConfig) -> None:
             "After dense units there is no board left for heads of cells, columns or pooling; "
             "leave the units out, or use policy='dense' with value_pool=False."
         )
+    if config.units and config.last_board:
+        raise NetworkError("last_board tells a board of cells, and after dense units there is none; leave one out.")
     if config.policy != "cells" and (config.policy_planes != 1 or config.policy_extra != 0):
         raise NetworkError(f"policy_planes and policy_extra belong to policy='cells'; this one is {config.policy!r}.")

@@ -5,6 +5,7 @@ block3.look, block3.tell                    a block that sees the whole board: w
 dense1, dense2, ...                         the trunk's dense layers
 policy.conv, policy.tell, policy.extra, policy.out
 value.conv, value.hidden, value.out
+value.board                                 what the last position will show, cell by cell; for training alone
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def layers(
         return tuple(found)
     found += _policy_head(config, cells, num_actions)
     found += _value_head(config, cells, num_players)
+    if config.last_board:
+        found.append(Layer("value.board", config.value_filters, planes, kernel=1, exact=True, gain=_TIMID))
     return tuple(found)
 
 

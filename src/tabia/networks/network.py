@@ -28,7 +28,7 @@ from tabia.networks.errors import NetworkError
 from tabia.networks.folding import Folded
 from tabia.networks.layers import Layer, layers
 from tabia.networks.training_layers import Tree
-from tabia.networks.walk import walk
+from tabia.networks.walk import Heads, walk
 
 
 class Variables(NamedTuple):
@@ -44,6 +44,7 @@ class Outputs(NamedTuple):
     logits: Array  # float32[B, A]
     values: Array  # float32[B, P] in [-1, 1]: me, next, next after
     wdl: Array | None  # float32[B, 3] logits of my win, draw, loss, where the value head gives them
+    last_board: Array | None = None  # float32[B, H, W, C] logits of the last position's planes, where they are told
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Network:
         """
         cells = training_layers.assemble(self.layers, self.config.norm_momentum, dtype, *variables)
         drop = _Dropout(self.config.dropout, key) if train and self.config.dropout else _keep
-        logits, raw = walk(self.config, lambda name, x: getattr(cells, name)(x, train=train), observations, drop)
-        outputs = self._outputs(logits, raw)
+        heads = walk(self.config, lambda name, x: getattr(cells, name)(x, train=train), observations, drop)
+        outputs = self._outputs(heads)
         return outputs, training_layers.statistics_in(cells) if train else variables.statistics
 
     def fold(self, variables: Variables, dtype: DTypeLike = jnp.float32) -> Folded:
@@ -88,8 +89,7 @@ class Network:
 
     def forward(self, folded: Folded, observations: Array) -> tuple[Array, Array]:
         """Logits float32[B, A] and values float32[B, P] of observations [B, H, W, C], for use in any compiled loop."""
-        logits, raw = walk(self.config, partial(folding.apply, folded), observations)
-        outputs = self._outputs(logits, raw)
+        outputs = self._outputs(walk(self.config, partial(folding.apply, folded), observations))
         return outputs.logits, outputs.values
 
     def at(self, observation_shape: tuple[int, int, int], num_actions: int) -> Network:
@@ -106,13 +106,13 @@ class Network:
             )
         return Network(self.config, observation_shape, num_actions, self.num_players)
 
-    def _outputs(self, logits: Array, raw: Array) -> Outputs:
-        logits, raw = logits.astype(jnp.float32), raw.astype(jnp.float32)
+    def _outputs(self, heads: Heads) -> Outputs:
+        logits, raw, board = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), heads)
         if self.config.value == "scores":
-            return Outputs(logits, jnp.tanh(raw), None)
+            return Outputs(logits, jnp.tanh(raw), None, board)
         chance = jax.nn.softmax(raw)
         mine = chance[:, 0] - chance[:, 2]
-        return Outputs(logits, jnp.stack([mine, -mine], axis=-1), raw)
+        return Outputs(logits, jnp.stack([mine, -mine], axis=-1), raw, board)
 
 
 class _Dropout:

@@ -8,6 +8,7 @@ F filters, A actions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -19,13 +20,21 @@ Apply = Callable[[str, Array], Array]  # (layer's name, x [B, ...]) -> y [B, ...
 Drop = Callable[[Array], Array]
 
 
-def walk(config: NetworkConfig, apply: Apply, observations: Array, drop: Drop = lambda x: x) -> tuple[Array, Array]:
-    """The logits [B, A] and the value head's raw numbers [B, P] (or [B, 3] for `wdl`)."""
+class Heads(NamedTuple):
+    """What the heads give, before it is brought to its range."""
+
+    logits: Array  # [B, A]
+    value: Array  # [B, P], or [B, 3] for `wdl`
+    board: Array | None  # [B, H, W, C] the last position's planes, where the configuration tells them
+
+
+def walk(config: NetworkConfig, apply: Apply, observations: Array, drop: Drop = lambda x: x) -> Heads:
+    """From the board to the heads."""
     x = _tower(config, apply, observations) if config.kind == "residual" else observations
     if config.units:
         x = _dense(config, apply, _flat(x), drop)
-        return apply("policy.out", x), _value(config, apply, x, drop)
-    return _policy_head(config, apply, x, drop), _value_head(config, apply, x, drop)
+        return Heads(apply("policy.out", x), _value(config, apply, x, drop), None)
+    return Heads(_policy_head(config, apply, x, drop), *_value_head(config, apply, x, drop))
 
 
 def rectified(config: NetworkConfig, x: Array) -> Array:
@@ -81,9 +90,10 @@ def _policy_head(config: NetworkConfig, apply: Apply, x: Array, drop: Drop) -> A
     return jnp.concatenate([logits, apply("policy.extra", seen)], axis=-1) if config.policy_extra else logits
 
 
-def _value_head(config: NetworkConfig, apply: Apply, x: Array, drop: Drop) -> Array:
+def _value_head(config: NetworkConfig, apply: Apply, x: Array, drop: Drop) -> tuple[Array, Array | None]:
     x = _head_features(config, apply("value.conv", x))
-    return _value(config, apply, pooled(x) if config.value_pool else _flat(x), drop)
+    value = _value(config, apply, pooled(x) if config.value_pool else _flat(x), drop)
+    return value, apply("value.board", x) if config.last_board else None
 
 
 def _head_features(config: NetworkConfig, x: Array) -> Array:

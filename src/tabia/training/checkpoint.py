@@ -31,7 +31,7 @@ from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
-_FORMAT = "tabia checkpoint 3"
+_FORMAT = "tabia checkpoint 4"
 Watch = Callable[[str], None]
 
 

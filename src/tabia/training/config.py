@@ -68,6 +68,8 @@ class SelfPlaySettings:
     """The share of games that begin with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
+    opening_among: int = bounded(1, 1, 1_000)
+    """Of so many openings drawn the one is played that the network holds for the most even."""
     revisited: float = bounded(0.0, 0.0, 1.0)
     """The share of games that begin at a position of the replay whose outcome was not what the search expected.
 
@@ -137,6 +139,8 @@ class LearnerSettings:
     value_loss: str = one_of("squared", "cross_entropy")
     """`cross_entropy` is for networks that tell win, draw and loss."""
     value_weight: float = bounded(1.0, 0.0, 1e6)
+    board_weight: float = bounded(1.0, 0.0, 1e6)
+    """Of telling the game's last position, for networks with last_board."""
     mask_illegal: bool = True
     """Illegal moves take no part in the policy loss; false teaches the network that they are illegal."""
     average: float = bounded(0.999, 0.0, 1.0)

@@ -56,8 +56,8 @@ class Report:
         found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
         found["first_moves"] = {str(action): int(seen.first_moves[action]) for action in seen.first_moves.nonzero()[0]}
         if self.losses is not None:
-            found |= {f"loss_{name}" if name in ("total", "policy", "value") else name: float(value)
-                      for name, value in self.losses._asdict().items()}  # fmt: skip
+            found |= {f"loss_{name}" if name in ("total", "policy", "value", "board") else name: value
+                      for name, value in self.losses.told().items()}  # fmt: skip
         return found | self.extra
 
 

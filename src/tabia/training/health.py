@@ -22,9 +22,9 @@ def check(report: Report, cycle: int, steps: int) -> None:
     if losses is None:
         return
     where = f"Stopped in cycle {cycle}, by optimiser step {steps}"
-    for name, value in losses._asdict().items():
-        if not math.isfinite(float(value)):
-            raise TrainingError(f"{where}: {name} of the losses is {float(value)}. {_SMALLER}")
+    for name, value in losses.told().items():
+        if not math.isfinite(value):
+            raise TrainingError(f"{where}: {name} of the losses is {value}. {_SMALLER}")
     if float(losses.entropy) < COLLAPSED:
         raise TrainingError(
             f"{where}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "

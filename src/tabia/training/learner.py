@@ -140,7 +140,7 @@ def _taken(plan: Learner, source: Source, key: Array, index: Array) -> Samples:
     if isinstance(source, Samples):
         return jax.tree.map(lambda leaf: leaf[index], source)
     sample_key = jax.random.split(jax.random.fold_in(key, index), 3)[0]
-    return sample(source, sample_key, plan.settings.batch, plan.window)
+    return sample(source, sample_key, plan.settings.batch, plan.window, last=plan.network.config.last_board)
 
 
 def learn_step(

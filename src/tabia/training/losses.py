@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import Array
 
 from tabia.games.game import Game
@@ -29,6 +30,8 @@ class Lesson(NamedTuple):
     searched: Array  # float32[N, P] the search's own values; the outcome where a teacher played
     weight: Array  # float32[N] 0 for samples to pass over
     policy_weight: Array  # float32[N]
+    last_board: Array | None = None  # float32[N, H, W, C] the game's last position, where the network is to tell it
+    board_weight: Array | None = None  # float32[N]
 
 
 class Losses(NamedTuple):
@@ -41,6 +44,11 @@ class Losses(NamedTuple):
     target_entropy: Array
     agreement: Array  # how often network and target have the same favourite
     illegal: Array  # what the network's policy gives to illegal moves before they are masked
+    board: Array | None = None  # of the game's last position, where the network tells it
+
+    def told(self) -> dict[str, float]:
+        """Those there are, by name."""
+        return {name: float(value) for name, value in self._asdict().items() if value is not None}
 
 
 def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Lesson:
@@ -54,6 +62,9 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
         from_mover(samples.outcome, mover), from_mover(searched, mover),
         samples.weight, samples.weight * plies.learned,
     )  # fmt: skip
+    if samples.reached is not None:
+        last = jax.vmap(game.observe)(samples.last, mover)
+        made = made._replace(last_board=last, board_weight=samples.weight * samples.reached)
     return turned(game, made, key) if symmetries and len(game.symmetries) > 1 else made
 
 
@@ -69,11 +80,15 @@ def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -
     origins = np.stack([np.argsort(symmetry.actions) for symmetry in game.symmetries])  # [S, A]
     if drawn is None:
         drawn = jax.random.randint(key, lesson.weight.shape, 0, len(cells))
-    count, *shape = lesson.observations.shape
-    flat = lesson.observations.reshape(count, -1, shape[-1])
     places, actions = jnp.asarray(cells)[drawn], jnp.asarray(origins)[drawn]
+
+    def board(planes: Array) -> Array:
+        flat = planes.reshape(len(planes), -1, planes.shape[-1])
+        return jnp.take_along_axis(flat, places[:, :, None], axis=1).reshape(planes.shape)
+
     return lesson._replace(
-        observations=jnp.take_along_axis(flat, places[:, :, None], axis=1).reshape(count, *shape),
+        observations=board(lesson.observations),
+        last_board=None if lesson.last_board is None else board(lesson.last_board),
         legal=jnp.take_along_axis(lesson.legal, actions, axis=1),
         policy=jnp.take_along_axis(lesson.policy, actions, axis=1),
     )
@@ -84,9 +99,13 @@ def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: 
     policy = policy_loss(outputs, lesson, learner)
     value = value_loss(outputs, lesson, learner, targets.search_share)
     total = policy.loss + learner.value_weight * value
+    board = None
+    if outputs.last_board is not None:
+        board = board_loss(outputs.last_board, lesson)
+        total += learner.board_weight * board
     return Losses(
         total=total, policy=policy.loss, value=value, entropy=policy.entropy, target_entropy=policy.target_entropy,
-        agreement=policy.agreement, illegal=policy.illegal,
+        agreement=policy.agreement, illegal=policy.illegal, board=board,
     )  # fmt: skip
 
 
@@ -128,6 +147,13 @@ def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, searc
     told, searched = win_draw_loss(lesson.outcome[:, 0]), win_draw_loss(lesson.searched[:, 0])
     chances = (1.0 - search_share) * told + search_share * searched
     return weighted_mean(-jnp.sum(chances * jax.nn.log_softmax(outputs.wdl), axis=-1), lesson.weight)
+
+
+def board_loss(logits: Array, lesson: Lesson) -> Array:
+    """The cross-entropy of what each plane shows in each cell when the game ends; planes are taken as chances."""
+    assert lesson.last_board is not None and lesson.board_weight is not None
+    apart = optax.sigmoid_binary_cross_entropy(logits, jnp.clip(lesson.last_board, 0.0, 1.0))
+    return weighted_mean(apart.mean(axis=(1, 2, 3)), lesson.board_weight)
 
 
 def win_draw_loss(value: Array) -> Array:

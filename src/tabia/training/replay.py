@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.games.game import State
 from tabia.training.selfplay import Plies
 
 _TRIES = 8  # places looked at for each sample; unready ones are passed over
@@ -23,6 +24,7 @@ class Ring(NamedTuple):
     plies: Plies  # [W, B, ...]
     outcome: Array  # float32[W, B, P] what each seat got in the end
     ready: Array  # bool[W, B]
+    left: Array  # int16[W, B] rows to the last position of its game; -1 where it is not known, or tells nothing
     rows: Array  # int32: rows ever written; the next one goes to rows % W
 
 
@@ -30,13 +32,16 @@ class Samples(NamedTuple):
     plies: Plies  # [N, ...]
     outcome: Array  # float32[N, P]
     weight: Array  # float32[N]: 0 where no ready position was found
+    last: State | None = None  # [N, ...] the last positions of their games, where asked for
+    reached: Array | None = None  # bool[N] whether they are known
 
 
 def make_room(plies: Plies, rows: int, host: jax.Device | None = None) -> Ring:
     """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes), on the host if one is given."""
     with jax.default_device(host):
         blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
-        ring = Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), jnp.int32(0))
+        unknown = jnp.full(blank.ended.shape, -1, jnp.int16)
+        ring = Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), unknown, jnp.int32(0))
         return ring if host is None else jax.device_put(ring, host)
 
 
@@ -63,9 +68,12 @@ def _add(ring: Ring, plies: Plies, *, reach: int, decay: float) -> Ring:
     ring = ring._replace(plies=jax.tree.map(put, ring.plies, plies), rows=ring.rows + count)
     back = jnp.arange(min(reach, capacity))
     rows = (ring.rows - 1 - back) % capacity  # newest first
-    outcome, ready = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(ring.plies)), decay)
-    ready &= (back < ring.rows)[:, None]  # the others are not written yet
-    return ring._replace(outcome=ring.outcome.at[rows].set(outcome), ready=ring.ready.at[rows].set(ready))
+    known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(ring.plies)), decay)
+    ready = known.ready & (back < ring.rows)[:, None]  # the others are not written yet
+    return ring._replace(
+        outcome=ring.outcome.at[rows].set(known.outcome), ready=ring.ready.at[rows].set(ready),
+        left=ring.left.at[rows].set(known.left),
+    )  # fmt: skip
 
 
 class Told(NamedTuple):
@@ -82,33 +90,49 @@ def _told(plies: Plies) -> Told:
     return Told(plies.values, plies.valued, plies.scores, plies.ended, plies.explored)
 
 
-def outcomes(told: Told, decay: float) -> tuple[Array, Array]:
-    """What each seat got [W, B, P] and whether that is known [W, B], for rows given newest first.
+class Known(NamedTuple):
+    """How positions turned out."""
+
+    outcome: Array  # float32[W, B, P] what each seat got
+    ready: Array  # bool[W, B] whether that is known
+    left: Array  # int16[W, B] as in `Ring`
+
+
+def outcomes(told: Told, decay: float) -> Known:
+    """How positions turned out, for rows given newest first.
 
     A position before a random move is worth what the search expected there; that move tells nothing about it, even
     where it ended the game. What a teacher left behind is not known then.
     """
 
-    def earlier(carry: tuple[Told, Array, Array], row: Told) -> tuple[tuple[Told, Array, Array], tuple[Array, Array]]:
-        following, outcome, known = carry
+    def earlier(carry: tuple[Told, Known], row: Told) -> tuple[tuple[Told, Known], Known]:
+        following, (outcome, known, left) = carry
         share = jnp.where(following.valued, 1.0 - decay, 0.0)[:, None]
         mixed = (1.0 - share) * outcome + share * following.values
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
-        return (row, outcome, known), (outcome, known)
+        left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
+        found = Known(outcome, known, jnp.where(row.explored, jnp.int16(-1), left))
+        return (row, found), found
 
     nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), told)
-    return jax.lax.scan(earlier, (nothing, nothing.values, nothing.ended), told)[1]
+    unknown = Known(nothing.values, nothing.ended, jnp.full(nothing.ended.shape, -1, jnp.int16))
+    return jax.lax.scan(earlier, (nothing, unknown), told)[1]
 
 
-def sample(ring: Ring, key: Array, count: int, window: int) -> Samples:
-    """Ready positions drawn evenly from the newest `window` rows."""
+def sample(ring: Ring, key: Array, count: int, window: int, *, last: bool = False) -> Samples:
+    """Ready positions drawn evenly from the newest `window` rows, with the `last` ones of their games if wished."""
     rows, columns = draw_places(ring, key, (_TRIES, count), window)
     ready = ring.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
     row, column = (jnp.take_along_axis(places, first, axis=0)[0] for places in (rows, columns))
     plies = jax.tree.map(lambda leaf: leaf[row, column], ring.plies)
-    return Samples(plies, ring.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+    found = Samples(plies, ring.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+    if not last:
+        return found
+    left = ring.left[row, column].astype(jnp.int32)
+    end = (row + jnp.maximum(left, 0)) % ring.ready.shape[0]
+    return found._replace(last=jax.tree.map(lambda leaf: leaf[end, column], ring.plies.states), reached=left >= 0)
 
 
 def draw_places(ring: Ring, key: Array, shape: tuple[int, ...], window: int) -> tuple[Array, Array]:

@@ -113,7 +113,7 @@ def _begin(plan: SelfPlay, key: Array) -> Lanes:
 def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> tuple[Lanes, Plies]:
     weights = plan.network.fold(variables, compute_type(plan.precision))
     pool_key, play_key = jax.random.split(key)
-    pool = _fresh(plan, pool_key)
+    pool = _fresh(plan, pool_key, weights)
     if again is not None:
         # Nobody resigns where the search was wrong: it would lose again what there is to learn.
         known = Lanes(again.states, again.ply, again.ply, pool.until, jnp.ones_like(pool.stubborn))
@@ -224,7 +224,7 @@ def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
     return Lanes(*_where(over, turned, lanes))
 
 
-def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
+def _fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = False) -> Lanes:
     """New games, a share of them opened with random moves; a game that such moves would end begins at its start."""
     game, settings = plan.game, plan.settings
     count = settings.games
@@ -233,13 +233,7 @@ def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
     lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
     opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opened)
     lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
-
-    def move(index: Array, states: State) -> State:
-        dice, chance = jax.random.split(jax.random.fold_in(move_key, index))
-        moved = step(game, states, random_actions(dice, jax.vmap(game.legal)(states)), chance)
-        return _where(index < lengths, moved, states)
-
-    states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
+    states = _opened(plan, weights, starts, lengths, move_key)
     over = jax.vmap(game.over)(states)
     lengths = jnp.where(over, 0, lengths)
     until = jnp.full((count,), settings.temperature_moves, jnp.int32)
@@ -247,6 +241,26 @@ def _fresh(plan: SelfPlay, key: Array, *, spread: bool = False) -> Lanes:
         until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
     stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_checked
     return Lanes(_where(over, starts, states), lengths, lengths, until, stubborn)
+
+
+def _opened(plan: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
+    """So many random moves from each start; of several tries the most even one, if there are weights to tell."""
+    game, settings = plan.game, plan.settings
+    tries = settings.opening_among if weights is not None else 1
+    starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, tries, axis=0), (starts, lengths))
+
+    def move(index: Array, states: State) -> State:
+        dice, chance = jax.random.split(jax.random.fold_in(key, index))
+        moved = step(game, states, random_actions(dice, jax.vmap(game.legal)(states)), chance)
+        return _where(index < lengths, moved, states)
+
+    states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
+    if tries == 1:
+        return states
+    values = plan.network.forward(weights, jax.vmap(game.observe)(states))[1]
+    apart = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
+    best = jnp.argmin(apart.reshape(-1, tries), axis=1) + tries * jnp.arange(settings.games)
+    return jax.tree.map(lambda leaf: leaf[best], states)
 
 
 def _where(condition: Array, yes: State, no: State) -> State:
