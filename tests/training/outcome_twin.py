@@ -28,7 +28,7 @@ class Game:
         return bool(self.plies) and self.plies[-1].scores is not None
 
     def left(self, index: int) -> int:
-        """Plies from the position at an index to the game's last; -1 as long as that is open, or chance came between."""
+        """Plies from the position to the game's last; -1 where that is open, or a random move came between."""
         told = self.over and not any(ply.explored for ply in self.plies[index:])
         return len(self.plies) - 1 - index if told else -1
 

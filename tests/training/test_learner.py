@@ -113,10 +113,8 @@ def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
 
 def test_the_rate_rises_in_the_warm_up(steps) -> None:
     """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
-    moved = [
-        np.abs(np.asarray(new) - np.asarray(old)).max()
-        for old, new in zip(*map(jax.tree.leaves, (steps[0][0].variables.params, steps[1][0].variables.params)), strict=True)
-    ]
+    before, after = (jax.tree.leaves(learned.variables.params) for learned, _ in steps[:2])
+    moved = [np.abs(np.asarray(new) - np.asarray(old)).max() for old, new in zip(before, after, strict=True)]
     assert max(moved) == pytest.approx(RATE / 3, rel=0.1)
 
 

@@ -40,9 +40,10 @@ class Lane:
 
 
 def chunk(lanes: list[Lane], first: int) -> Plies:
-    """The next plies of all lanes, as self-play would leave them; `action` says in which row each is, its state in which place."""
+    """The next plies of all lanes, as self-play would leave them; `action` tells the row, the state the place."""
     grid = [[lane.play() for lane in lanes] for _ in range(CHUNK)]
     shape, seats = (CHUNK, len(lanes)), lanes[0].seats
+    places = first * len(lanes) + np.arange(CHUNK * len(lanes), dtype=np.int32).reshape(shape)
     none = np.zeros((CHUNK, len(lanes), seats), np.float32)
     for row, line in enumerate(grid):
         for column, ply in enumerate(line):
@@ -50,7 +51,7 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
             none[row, column] = 9.0 if ply.scores is None else ply.scores
     flags = np.zeros(shape, bool)
     plies = Plies(
-        states=first * len(lanes) + np.arange(CHUNK * len(lanes), dtype=np.int32).reshape(shape), policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
+        states=places, policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
         action=np.broadcast_to(first + np.arange(CHUNK, dtype=np.int32)[:, None], shape),
         values=np.array([[ply.values for ply in line] for line in grid]), agrees=flags, resigned=flags, learned=flags,
         valued=np.array([[ply.valued for ply in line] for line in grid]),

@@ -177,16 +177,16 @@ def test_an_opening_that_would_end_the_game_is_not_played() -> None:
 
 
 def test_of_several_openings_the_most_even_is_played(variables) -> None:
-    """Every one of the tries is drawn anew, and the network holds none of them for more even."""
+    """Openings keep their lengths, and the network holds them for as even as the best of so many draws would be."""
     parts, tries = plan().selfplay, 8
     weights = parts.network.fold(variables, jnp.float32)
 
     def apart(among: int) -> np.ndarray:
         wanted = SelfPlaySettings(games=500, opened=1.0, opening_moves=3, opening_among=among)
         lanes = selfplay._fresh(replace(parts, settings=wanted), jax.random.key(0), weights)
-        stones = jax.vmap(plan().game.observe)(lanes.states).sum((1, 2, 3))
-        assert (np.asarray(stones) == np.asarray(lanes.ply)).all() and len(np.unique(lanes.ply)) == 3
-        return np.ptp(np.asarray(parts.network.forward(weights, jax.vmap(plan().game.observe)(lanes.states))[1]), axis=-1)
+        boards = jax.vmap(plan().game.observe)(lanes.states)
+        assert (np.asarray(boards.sum((1, 2, 3))) == lanes.ply).all() and len(np.unique(lanes.ply)) == 3
+        return np.ptp(np.asarray(parts.network.forward(weights, boards)[1]), axis=-1)
 
     # The least of n such numbers lies at the n-th part of their order, on average at 1 / (n + 1).
     order = np.searchsorted(np.sort(apart(1)), apart(tries)) / 500
