@@ -22,7 +22,7 @@ from tests.training.conftest import TINY
 SMALL, WIDE, UNSEEN = (f"connect:rows=3,columns={columns},line=3" for columns in (4, 5, 6))
 BOARDS = replace(
     TINY.changed({"evaluation.every": 0, "replay.start": 20}),
-    game=SMALL, other_boards=(WIDE,), cycles=6, network=any_size(8, 2, policy="columns"),
+    game=SMALL, other_boards=(WIDE,), cycles=6, network=any_size(4, 1, policy="columns"),
 )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ def test_a_schedule_is_compiled_ahead(compiled):
     assert of_a_run(compiled) == []
 
 
+@pytest.mark.long
 def test_only_what_is_still_to_come(compiled):
     plan = Plan(STAGED.changed({"learner.weight_decay": 0.0124, "selfplay.explore": 0.0125}))
     compile_ahead(plan, states.begin(plan), progress=0.9)
