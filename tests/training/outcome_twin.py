@@ -15,6 +15,7 @@ class Ply:
     explored: bool  # whether the move was random
     scores: np.ndarray | None = None  # [P] if the move ended the game
     valued: bool = True  # whether there was a search: a teacher expects nothing
+    resigned: bool = False  # whether the game was given up there
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Game:
 
     def left(self, index: int) -> int:
         """Plies from the position to the game's last; -1 where that is open, or a random move came between."""
-        told = self.over and not any(ply.explored for ply in self.plies[index:])
+        told = self.over and not any(ply.explored or ply.resigned for ply in self.plies[index:])
         return len(self.plies) - 1 - index if told else -1
 
     def outcome(self, index: int, decay: float) -> np.ndarray | None:

@@ -128,18 +128,20 @@ def test_outcomes_of_real_games_are_the_twins(rows: Plies, played) -> None:
     ring = replay.make_room(played[1][0], len(rows.ended))
     for plies in played[1]:
         ring = replay.add(ring, plies, reach=plan().reach)
-    ready, outcome = np.asarray(ring.ready), np.asarray(ring.outcome)
+    ready, outcome, left = np.asarray(ring.ready), np.asarray(ring.outcome), np.asarray(ring.left)
     games, ended = 0, 0
     for lane in range(rows.ended.shape[1]):
         game, begun = Game(), 0
         for row in range(len(rows.ended)):
             scores = rows.scores[row, lane] if rows.ended[row, lane] else None
-            game.plies.append(Ply(rows.values[row, lane], rows.explored[row, lane], scores))
+            given_up = bool(rows.resigned[row, lane])
+            game.plies.append(Ply(rows.values[row, lane], rows.explored[row, lane], scores, resigned=given_up))
             if game.over or row == len(rows.ended) - 1:
                 for index in range(len(game.plies)):
                     place, expected = (begun + index, lane), game.outcome(index, 1.0)
                     assert ready[place] == (expected is not None) and (ready[place] or not game.over)
                     assert expected is None or outcome[place] == pytest.approx(expected, abs=1e-6)
+                    assert left[place] == game.left(index)
                 games, ended = games + 1, ended + game.over
                 game, begun = Game(), row + 1
     assert ended == rows.ended.sum() and games - ended <= rows.ended.shape[1]

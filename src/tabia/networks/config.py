@@ -62,7 +62,7 @@ class NetworkConfig:
     value_pool: bool = False
     """The value head pools the board instead of flattening it, and so knows no size."""
     last_board: bool = False
-    """For training alone: what the value head sees must also tell the board of the game's last position."""
+    """For training alone: what the value head sees must also tell the board when the game's last move is to be made."""
     head_norm: bool = True
     """The heads' 1 x 1 convolutions are normalised and rectified, as in AlphaZero; without, they are plain."""
     bias: bool = True

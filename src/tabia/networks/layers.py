@@ -72,7 +72,8 @@ def layers(
     found += _policy_head(config, cells, num_actions)
     found += _value_head(config, cells, num_players)
     if config.last_board:
-        found.append(Layer("value.board", config.value_filters, planes, kernel=1, exact=True, gain=_TIMID))
+        told = Layer("value.board", config.value_filters, planes, kernel=1, bias=config.bias, exact=True, gain=_TIMID)
+        found.append(told)
     return tuple(found)
 
 

@@ -89,7 +89,8 @@ class Network:
 
     def forward(self, folded: Folded, observations: Array) -> tuple[Array, Array]:
         """Logits float32[B, A] and values float32[B, P] of observations [B, H, W, C], for use in any compiled loop."""
-        outputs = self._outputs(walk(self.config, partial(folding.apply, folded), observations))
+        playing = self.config.changed(last_board=False)
+        outputs = self._outputs(walk(playing, partial(folding.apply, folded), observations))
         return outputs.logits, outputs.values
 
     def at(self, observation_shape: tuple[int, int, int], num_actions: int) -> Network:

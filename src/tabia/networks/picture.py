@@ -27,7 +27,7 @@ def drawing(network: Network) -> str:
     y = sheet.box(_MIDDLE, 20, "observation", _times(network.observation_shape), "end")
     y = _trunk(sheet, network, found, y)
     policy = [row for row in found if row.layer.name.startswith("policy") and row.layer.name != "policy.extra"]
-    value = [row for row in found if row.layer.name.startswith("value")]
+    value = [row for row in found if row.layer.name.startswith("value") and row.layer.name != "value.board"]
     ends = [
         _head(sheet, network, policy, centre=_LEFT, top=y),
         _head(sheet, network, value, centre=_RIGHT, top=y),

@@ -69,7 +69,7 @@ class SelfPlaySettings:
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
     opening_among: int = bounded(1, 1, 1_000)
-    """Of so many openings drawn the one is played that the network holds for the most even."""
+    """Of so many openings drawn, the one the network thinks most even is played."""
     revisited: float = bounded(0.0, 0.0, 1.0)
     """The share of games that begin at a position of the replay whose outcome was not what the search expected.
 

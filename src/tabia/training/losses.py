@@ -150,7 +150,7 @@ def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, searc
 
 
 def board_loss(logits: Array, lesson: Lesson) -> Array:
-    """The cross-entropy of what each plane shows in each cell when the game ends; planes are taken as chances."""
+    """The cross-entropy of what each plane shows in each cell at the end; planes are chances, cut off at 0 and 1."""
     assert lesson.last_board is not None and lesson.board_weight is not None
     apart = optax.sigmoid_binary_cross_entropy(logits, jnp.clip(lesson.last_board, 0.0, 1.0))
     return weighted_mean(apart.mean(axis=(1, 2, 3)), lesson.board_weight)

@@ -24,7 +24,7 @@ class Ring(NamedTuple):
     plies: Plies  # [W, B, ...]
     outcome: Array  # float32[W, B, P] what each seat got in the end
     ready: Array  # bool[W, B]
-    left: Array  # int16[W, B] rows to the last position of its game; -1 where it is not known, or tells nothing
+    left: Array  # int16[W, B] rows to the last position of its game; -1 where that is not known or was not played
     rows: Array  # int32: rows ever written; the next one goes to rows % W
 
 
@@ -83,11 +83,12 @@ class Told(NamedTuple):
     valued: Array
     scores: Array
     ended: Array
+    resigned: Array
     explored: Array
 
 
 def _told(plies: Plies) -> Told:
-    return Told(plies.values, plies.valued, plies.scores, plies.ended, plies.explored)
+    return Told(plies.values, plies.valued, plies.scores, plies.ended, plies.resigned, plies.explored)
 
 
 class Known(NamedTuple):
@@ -112,7 +113,7 @@ def outcomes(told: Told, decay: float) -> Known:
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
         left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
-        found = Known(outcome, known, jnp.where(row.explored, jnp.int16(-1), left))
+        found = Known(outcome, known, jnp.where(row.explored | row.resigned, jnp.int16(-1), left))
         return (row, found), found
 
     nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), told)

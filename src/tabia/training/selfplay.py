@@ -225,7 +225,7 @@ def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
 
 
 def _fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = False) -> Lanes:
-    """New games, a share of them opened with random moves; a game that such moves would end begins at its start."""
+    """New games, a share of them opened with random moves; one that such moves would end begins at its start."""
     game, settings = plan.game, plan.settings
     count = settings.games
     start_key, share_key, length_key, move_key, until_key, stubborn_key = jax.random.split(key, 6)
