@@ -80,3 +80,8 @@ def test_the_picture_tells_the_network() -> None:
     ]
     for expected in ("6 x 7 x 2", "3 x 3 convolution, 64", "x 5", "7 logits", "win, draw, loss"):
         assert expected in texts
+
+
+def test_what_is_for_training_alone_is_not_in_the_picture() -> None:
+    pictures = [drawing(Network(tower(8, 1).changed(last_board=told), (4, 5, 2), 6, 2)) for told in (True, False)]
+    assert pictures[0].count("<rect") == pictures[1].count("<rect")
