@@ -21,8 +21,8 @@ TOLERANCE = 1e-4
 class ByLane(Gumbel):
     """Another rule in every lane, taking turns, so that one compiled search tries them all.
 
-    It says it is Gumbel's, so that the search draws noise and a schedule at the roots; only lanes whose rule is
-    Gumbel's look at them. `result.action` means something for these alone.
+    It says it is Gumbel's, so that the search draws noise and a schedule at the roots and asks for a policy; only lanes
+    whose rule is Gumbel's look at the noise. `result.action` means something for these alone.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -38,6 +38,10 @@ class ByLane(Gumbel):
                 for rule in self.rules
             ]
         )
+
+    def improved_policy(self, node: View) -> Array:
+        shares = node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
+        return self._deal([rule.improved_policy(node) if isinstance(rule, Gumbel) else shares for rule in self.rules])
 
     def _deal(self, scores: list[Array]) -> Array:
         """From scores [B, A] by each rule, those of each lane's own."""

@@ -1,7 +1,8 @@
 """The array search and its plain twin grow the same trees, visit for visit, with every rule on every kind of game.
 
 Compiling costs more than searching, so the rules share one compiled search a game: each lane of the batch has its
-own. What is compared is always the whole tree: visits, mean values and links of every move of every node.
+own. What is compared is always the whole tree, visits, mean values and links of every move of every node, and what is
+read off its root.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Search, Uct, choice, gumbel
 from tabia.search.leaves import fingerprint
-from tabia.search.reference import Reference, final_move
+from tabia.search.reference import Reference, expected, final_move
 from tabia.search.selection import Reduced, as_loss, as_parent
 
 from .comparing import TOLERANCE, ByLane, differences, lane_of
@@ -62,7 +63,7 @@ def check(
         assert not found, f"lane {lane}, {rule}:\n" + "\n".join(found[:5])
         action = result.action if isinstance(rule, Gumbel) else choice.most_visits(result)
         assert int(action[lane]) == final_move(rule, root, noise[lane])
-        np.testing.assert_allclose(np.asarray(result.values[lane]), root.means, atol=TOLERANCE)
+        np.testing.assert_allclose(np.asarray(result.values[lane]), expected(rule, root), atol=TOLERANCE)
 
 
 def root_noise(batch: int, actions: int) -> list[list[float]]:

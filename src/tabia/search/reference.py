@@ -24,7 +24,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -36,7 +36,7 @@ from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.gumbel import Gumbel
-from tabia.search.reference_rules import best, gumbel_root, halving, scores
+from tabia.search.reference_rules import best, gumbel_root, halving, improved_logits, scores
 from tabia.search.selection import Rule
 
 
@@ -47,6 +47,7 @@ class Edge:
     prior: float
     visits: int = 0
     total: float = 0.0  # sum of the values of all visits
+    totals: list[float] = field(default_factory=list)  # the same by seat, once visited
     squares: float = 0.0  # sum of their squares
     child: Node | None = None
 
@@ -66,10 +67,14 @@ class Node:
     state: State
     position: bytes  # equal for positions with the same future
     mover: int
-    value: float  # the evaluator's word for the mover
-    totals: list[float]  # by seat: its own evaluation and the values of all that passed through
+    own: list[float]  # by seat: the evaluator's word
+    totals: list[float]  # by seat: that and the values of all that passed through
     edges: dict[int, Edge]  # by legal action, in order
     closed: bool  # whether some actions are illegal here
+
+    @property
+    def value(self) -> float:
+        return self.own[self.mover]
 
     @property
     def visits(self) -> int:
@@ -166,6 +171,7 @@ def back_up(path: Path, values: list[float]) -> None:
         value, edge = values[node.mover], node.edges[action]
         edge.visits += 1
         edge.total += value
+        edge.totals = [total + seat for total, seat in zip(edge.totals or [0.0] * len(values), values, strict=True)]
         edge.squares += value**2
         node.totals = [total + seat for total, seat in zip(node.totals, values, strict=True)]
 
@@ -178,6 +184,26 @@ def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None) ->
         return leaders[0]
     ranks = gumbel_root(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
     return best({action: ranks[action] for action in leaders})
+
+
+def expected(rule: Rule, root: Node) -> list[float]:
+    """By seat: the root's own value, and as often as it was visited the mean of the moves tried.
+
+    Tried moves count by their visits; with Gumbel's rule, which also visits what it will not recommend, by the
+    improved policy.
+    """
+    tried = {action: edge for action, edge in root.edges.items() if edge.visits}
+    if not isinstance(rule, Gumbel) or not tried:
+        return root.means
+    logits = improved_logits(rule, root)
+    top = max(logits[action] for action in tried)
+    weights = {action: math.exp(logits[action] - top) for action in tried}
+    moves = [
+        math.fsum(weights[action] * edge.totals[seat] / edge.visits for action, edge in tried.items())
+        / math.fsum(weights.values())
+        for seat in range(len(root.totals))
+    ]
+    return [(own + root.visits * move) / (1 + root.visits) for own, move in zip(root.own, moves, strict=True)]
 
 
 # Positions: the only place where compiled code is called.
@@ -215,7 +241,7 @@ def expand(seen: Seen, ask: Ask) -> Node:
     weights = {action: math.exp(logits[action] - top) for action in seen.legal}
     edges = {action: Edge(prior=weight / sum(weights.values())) for action, weight in weights.items()}
     closed = len(edges) < len(logits)
-    return Node(seen.state, seen.position, seen.mover, values[seen.mover], list(values), edges, closed)
+    return Node(seen.state, seen.position, seen.mover, values, list(values), edges, closed)
 
 
 @functools.cache

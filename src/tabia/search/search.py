@@ -38,7 +38,7 @@ class Result(NamedTuple):
     policy: Array  # float32[B, A] what it recommends: shares of visits, or Gumbel's improved policy
     visits: Array  # float32[B, A]
     means: Array  # float32[B, A] the mover's mean value of each action, 0 where never tried
-    values: Array  # float32[B, P] what each seat may expect: the mean of all simulations and the root's own value
+    values: Array  # float32[B, P] what each seat may expect of the moves it recommends (see `expected`)
     tree: Tree
 
 
@@ -125,7 +125,7 @@ def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
         states=jax.tree.map(lambda leaf: trees.room(leaf, capacity), states),
         size=jnp.int32(max(search.keep, 1)),
         root_values=evaluation.values,
-        sums=jnp.zeros_like(evaluation.values),
+        sums=jnp.zeros((batch, actions, game.num_players)),
         faults=faulty(evaluation),
         squares=jnp.zeros((capacity, batch, actions)) if search.rule.squares else None,
         totals=trees.room(evaluation.values, capacity) if search.transpositions or search.keep else None,
@@ -182,6 +182,7 @@ def narrow(
     values = jnp.where(found.settled[:, None], found.values, evaluation.values)
     child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
     tree = write(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
+    tree = credit(tree, path.actions[:1], values[None])
     return device.back_up(tree, path, values, jnp.where(child == NO_CHILD, 0.0, child - NO_CHILD))
 
 
@@ -205,6 +206,7 @@ def wide(
     child = jnp.where(found.child == NEW, (tree.size + places).astype(jnp.float32), found.child)
     linked = jnp.where(paths.link == NO_CHILD, child - PENDING, 0.0)
     tree = write(search.game, tree, (found, evaluation, values))
+    tree = credit(tree, paths.actions[:, 0], values)
     return device.back_up_many(tree, paths, values, linked, marks)
 
 
@@ -264,11 +266,15 @@ def write(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tre
         records=put(tree.records, jax.vmap(partial(leaf_record, game))(found.states, evaluation)),
         states=jax.tree.map(put, tree.states, found.states),
         size=tree.size + values.shape[0],
-        sums=tree.sums + values.sum(axis=0),
         faults=tree.faults | unsound.any(axis=0),
         totals=None if tree.totals is None else put(tree.totals, values),
         prints=None if tree.prints is None or found.prints is None else put(tree.prints, found.prints),
     )
+
+
+def credit(tree: Tree, first: Array, values: Array) -> Tree:
+    """Tell the root's moves `first` [K, B] what the simulations through them found, the values [K, B, P]."""
+    return tree._replace(sums=tree.sums.at[jnp.arange(first.shape[1])[None, :], first].add(values))
 
 
 def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
@@ -286,11 +292,26 @@ def faulty(evaluation: Evaluation) -> Array:
 def harvest(search: Search, tree: Tree, root: Root) -> Result:
     """Read the result off the roots."""
     node = trees.root_view(tree)
-    total = node.visits.sum(axis=-1, keepdims=True)
-    sums = tree.root_values + tree.sums if tree.totals is None else tree.totals[0]
     if isinstance(search.rule, Gumbel):
         most = node.visits.max(axis=-1)
         scores, policy = search.rule.root_scores(node, root.gumbel, most), search.rule.improved_policy(node)  # type: ignore[arg-type]
     else:
-        scores, policy = node.visits, node.visits / jnp.maximum(total, 1.0)
-    return Result(choose(scores, node.legal), policy, node.visits, node.means, sums / (1.0 + total), tree)
+        scores, policy = node.visits, node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
+    return Result(
+        choose(scores, node.legal), policy, node.visits, node.means, expected(search, tree, node, policy), tree
+    )
+
+
+def expected(search: Search, tree: Tree, node: View, policy: Array) -> Array:
+    """What each seat may expect [B, P]: the root's own value and N times the mean of the moves tried, by the policy.
+
+    By visits that is the mean of all simulations. Not so by Gumbel's rule, which at the root looks at good and bad
+    moves equally often until it drops the bad ones, and whose policy knows better.
+    """
+    total = node.visits.sum(axis=-1)[:, None]
+    if search.keep:  # earlier visits came back to a node that was no root then; no rule of Gumbel's keeps trees
+        return tree.totals[0] / (1.0 + total)  # type: ignore[index]
+    weights = jnp.where(node.visits > 0, policy, 0.0)
+    means = tree.sums / jnp.maximum(node.visits, 1.0)[:, :, None]
+    mean = (weights[:, :, None] * means).sum(axis=1) / jnp.maximum(weights.sum(axis=1, keepdims=True), 1e-37)
+    return (tree.root_values + total * mean) / (1.0 + total)

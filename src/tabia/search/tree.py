@@ -61,7 +61,7 @@ class Tree(NamedTuple):
     states: Any  # the game's states [N, B, ...]
     size: Array  # int32: nodes in use, the same in every tree
     root_values: Array  # [B, P] the evaluator's values of the root
-    sums: Array  # [B, P] sums of all values backed up to the root
+    sums: Array  # [B, A, P] sums of the values that came back through each of the root's moves
     faults: Array  # bool[B]: whether the evaluator ever answered with something not finite
     # What only some searches keep:
     squares: Array | None = None  # [N, B, A] sums of squared values, for rules that ask
