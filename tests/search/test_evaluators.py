@@ -1,4 +1,4 @@
-"""Evaluators: rollouts against the exact odds, bounds, seats in the right order, mixtures."""
+"""Evaluators: rollouts against the exact odds, bounds, seats in the right order, mixtures, symmetries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabia.games.game import Game, State
 from tabia.games.tictactoe import State as Board
 from tabia.search.evaluators import Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
 
-from .positions import one, random_positions
+from .positions import one, random_network, random_positions, random_weights
 from .toy_games import Race, Ring
 
 TICTACTOE = games.make("tictactoe")
@@ -79,6 +79,20 @@ def test_a_network_that_can_count_is_right_for_every_seat() -> None:
     values = Network(race, forward)(None, states, KEY).values
     np.testing.assert_allclose(np.asarray(values), np.asarray(states.fields) / 10, atol=1e-6)
     assert len(np.unique(np.asarray(states.mover))) == 3
+
+
+def test_asked_in_every_symmetry_a_network_says_the_same_of_every_turned_position() -> None:
+    """And the mean of what it says of each, moves turned back."""
+    states = random_positions(CONNECT, 8, seed=1, most_moves=15)
+    weights, forward = random_weights(CONNECT), random_network(CONNECT).forward
+    _, mirror = CONNECT.symmetries
+    plain, mean = (Network(CONNECT, forward, every)(weights, states, KEY) for every in (False, True))
+    seen = jax.vmap(mirror.observation)(jax.vmap(CONNECT.observe)(states))
+    logits, values = forward(weights, seen)
+    there = by_seat(values, jax.vmap(CONNECT.mover)(states))
+    np.testing.assert_allclose(mean.logits, (plain.logits + logits[:, mirror.actions]) / 2, atol=1e-6)
+    np.testing.assert_allclose(mean.values, (plain.values + there) / 2, atol=1e-6)
+    assert np.abs(np.asarray(mean.logits - plain.logits)).max() > 1e-3
 
 
 def test_mix_weighs_values_and_keeps_the_first_ones_moves() -> None:

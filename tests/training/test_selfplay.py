@@ -13,11 +13,12 @@ import pytest
 from tabia.games import make
 from tabia.search import Gumbel
 from tabia.search.evaluators import Finishing
-from tabia.training import replay, selfplay
+from tabia.training import openings, replay, selfplay
 from tabia.training.config import SearchSettings, SelfPlaySettings
 from tabia.training.losses import lesson
+from tabia.training.openings import Lanes
 from tabia.training.plan import Plan
-from tabia.training.selfplay import Lanes, Plies, SelfPlay, Thought
+from tabia.training.selfplay import Plies, SelfPlay, Thought
 
 from .conftest import TINY
 from .outcome_twin import Game, Ply
@@ -64,9 +65,9 @@ def test_a_chunk_is_its_plies_one_by_one(variables, played) -> None:
     for number in range(2):
         key = jax.random.fold_in(jax.random.key(2), number)
         pool_key, play_key = jax.random.split(key)
-        pool, lanes = selfplay._fresh(parts, pool_key), played[0][number]
+        pool, lanes = openings.fresh(parts, pool_key), played[0][number]
         for ply in range(LIVELY.selfplay.plies):
-            lanes = selfplay.restart(game, lanes, pool, jnp.int32(ply))
+            lanes = openings.restart(game, lanes, pool, jnp.int32(ply))
             lanes, left = one(parts, weights, lanes, jax.random.fold_in(play_key, ply))
             _same(left, jax.tree.map(lambda leaf, ply=ply: leaf[ply], played[1][number]))
         _same(lanes, played[0][number + 1])
@@ -150,7 +151,7 @@ def test_outcomes_of_real_games_are_the_twins(rows: Plies, played) -> None:
 
 @partial(jax.jit, static_argnums=(0, 2))
 def _games(parts: SelfPlay, key, spread: bool = False) -> Lanes:
-    return selfplay._fresh(parts, key, spread=spread)
+    return openings.fresh(parts, key, spread=spread)
 
 
 def _fresh(**settings) -> Lanes:
@@ -185,7 +186,7 @@ def test_of_several_openings_the_most_even_is_played(variables) -> None:
 
     def apart(among: int) -> np.ndarray:
         wanted = SelfPlaySettings(games=500, opened=1.0, opening_moves=3, opening_among=among)
-        lanes = selfplay._fresh(replace(parts, settings=wanted), jax.random.key(0), weights)
+        lanes = openings.fresh(replace(parts, settings=wanted), jax.random.key(0), weights)
         boards = jax.vmap(plan().game.observe)(lanes.states)
         assert (np.asarray(boards.sum((1, 2, 3))) == lanes.ply).all() and len(np.unique(lanes.ply)) == 3
         return np.ptp(np.asarray(parts.network.forward(weights, boards)[1]), axis=-1)

@@ -94,7 +94,7 @@ def _simulations(game: Game, options: Options, default: int, seconds: float | No
 
 def _network(game: Game, spec: Spec, options: Options) -> Player:
     agent = runs.find(game, spec, options)
-    return Instinct(game, agent.network, agent.parameters, str(spec))
+    return Instinct(game, agent.network, agent.parameters, str(spec), options.flag("symmetries", False))
 
 
 def _az(game: Game, spec: Spec, options: Options) -> Player:
@@ -104,7 +104,8 @@ def _az(game: Game, spec: Spec, options: Options) -> Player:
     noise = options.number("noise", 0.0, low=0.0, high=1.0)
     gumbel = options.word("select", "puct" if seconds else "gumbel", ["gumbel", "puct"]) == "gumbel"
     agent = runs.find(game, spec, options)
-    evaluate = evaluator(game, agent.network, finish=options.flag("finish", can_finish(game)))
+    finish, symmetries = options.flag("finish", can_finish(game)), options.flag("symmetries", False)
+    evaluate = evaluator(game, agent.network, finish=finish, symmetries=symmetries)
     if gumbel:
         options.only_with("c", "select=puct")
         rule: Rule = Gumbel(considered=options.whole("considered", 16), noise=noise)

@@ -157,9 +157,9 @@ def can_finish(game: Game) -> bool:
     return not game.chance and game.num_actions <= FEW_ACTIONS and is_own(game.id)
 
 
-def evaluator(game: Game, network: Network, *, finish: bool) -> Evaluate:
+def evaluator(game: Game, network: Network, *, finish: bool, symmetries: bool = False) -> Evaluate:
     """A network as a search's evaluator, with an eye for moves that win at once if `finish`."""
-    asked = Evaluator(game, Forward(network))
+    asked = Evaluator(game, Forward(network), symmetries)
     return Finishing(game, asked) if finish else asked
 
 
@@ -171,14 +171,17 @@ class Instinct:
     network: Network
     parameters: Any
     spec: str
+    symmetries: bool = False  # whether it is asked in every symmetry of the board
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        return _instinct(self.game, self.network, self.parameters, states)
+        return _instinct(
+            self.game, Evaluator(self.game, Forward(self.network), self.symmetries), self.parameters, states
+        )
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _instinct(game: Game, network: Network, parameters: Any, states: State) -> Choice:
-    evaluation = Evaluator(game, Forward(network))(parameters, states, jax.random.key(0))
+def _instinct(game: Game, evaluate: Evaluate, parameters: Any, states: State) -> Choice:
+    evaluation = evaluate(parameters, states, jax.random.key(0))
     legal = jax.vmap(game.legal)(states)
     policy = jnp.where(legal, jnp.exp(log_priors(evaluation.logits, legal)), 0.0)
     best = jnp.argmax(jnp.where(legal, evaluation.logits, -jnp.inf), axis=-1).astype(jnp.int32)

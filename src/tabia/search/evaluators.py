@@ -36,16 +36,30 @@ def by_seat(values: Array, mover: Array) -> Array:
 
 @dataclass(frozen=True)
 class Network:
-    """A network: `forward` maps parameters and observations to logits and values seen from the mover's seat."""
+    """A network: `forward` maps parameters and observations to logits and values seen from the mover's seat.
+
+    With `symmetries` it is asked about every turning of the board and says the mean.
+    """
 
     game: Game
     forward: Forward
+    symmetries: bool = False
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
-        logits, values = self.forward(parameters, jax.vmap(self.game.observe)(states))
+        observations = jax.vmap(self.game.observe)(states)
+        ask = self._ask_all if self.symmetries and len(self.game.symmetries) > 1 else self.forward
+        logits, values = ask(parameters, observations)
         return Evaluation(
             logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states))
         )
+
+    def _ask_all(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
+        turns = self.game.symmetries
+        turned = jnp.concatenate([jax.vmap(turn.observation)(observations) for turn in turns])
+        said = self.forward(parameters, turned)
+        logits, values = (part.reshape(len(turns), -1, part.shape[-1]).astype(jnp.float32) for part in said)
+        back = jnp.stack([logits[number][:, turn.actions] for number, turn in enumerate(turns)])
+        return back.mean(axis=0), values.mean(axis=0)
 
 
 @dataclass(frozen=True)

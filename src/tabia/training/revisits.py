@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.training.config import SelfPlaySettings
+from tabia.training.openings import Again
 from tabia.training.replay import Ring, draw_places, host_of
-from tabia.training.selfplay import Again
 
 
 def draw(ring: Ring, key: Array, settings: SelfPlaySettings, window: int) -> Again | None:

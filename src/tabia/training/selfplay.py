@@ -24,25 +24,8 @@ from tabia.search.evaluators import random_actions, step
 from tabia.search.tree import root_view
 from tabia.training import policies
 from tabia.training.config import SearchSettings, SelfPlaySettings
+from tabia.training.openings import Again, Lanes, fresh, restart, where
 from tabia.training.precision import compute_type
-
-
-class Lanes(NamedTuple):
-    """The games being played, one a lane."""
-
-    states: State  # [B, ...] finished games are replaced before the next move
-    ply: Array  # int32[B] moves since the start, those of the opening included
-    opening: Array  # int32[B] how many of them came before the game was handed over, at random or in an earlier game
-    until: Array  # int32[B] up to this ply moves are drawn at the higher temperature
-    stubborn: Array  # bool[B] whether nobody may resign this game
-
-
-class Again(NamedTuple):
-    """Positions of earlier games at which new ones may begin."""
-
-    states: State  # [B, ...]
-    ply: Array  # int32[B]
-    chosen: Array  # bool[B] whether one is to begin there
 
 
 class Plies(NamedTuple):
@@ -106,18 +89,18 @@ def make_search(game: Game, network: Network, settings: SearchSettings, simulati
 
 @partial(jax.jit, static_argnums=0)
 def _begin(plan: SelfPlay, key: Array) -> Lanes:
-    return _fresh(plan, key, spread=True)
+    return fresh(plan, key, spread=True)
 
 
 @partial(jax.jit, static_argnums=0)
 def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> tuple[Lanes, Plies]:
     weights = plan.network.fold(variables, compute_type(plan.precision))
     pool_key, play_key = jax.random.split(key)
-    pool = _fresh(plan, pool_key, weights)
+    pool = fresh(plan, pool_key, weights)
     if again is not None:
         # Nobody resigns where the search was wrong: it would lose again what there is to learn.
         known = Lanes(again.states, again.ply, again.ply, pool.until, jnp.ones_like(pool.stubborn))
-        pool = Lanes(*_where(again.chosen, known, pool))
+        pool = Lanes(*where(again.chosen, known, pool))
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
@@ -215,56 +198,3 @@ def give_up(plan: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple
     resigned = (own < -plan.settings.resign) & ~lanes.stubborn
     lost = jnp.where(jnp.arange(2)[None, :] == mover[:, None], -1.0, 1.0)
     return resigned, jnp.where(resigned[:, None], lost, scores)
-
-
-def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
-    """Put a fresh game from the pool where one has ended; each ply hands the pool out in another order."""
-    over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
-    turned = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
-    return Lanes(*_where(over, turned, lanes))
-
-
-def _fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = False) -> Lanes:
-    """New games, a share of them opened with random moves; one that such moves would end begins at its start."""
-    game, settings = plan.game, plan.settings
-    count = settings.games
-    start_key, share_key, length_key, move_key, until_key, stubborn_key = jax.random.split(key, 6)
-    starts = jax.vmap(game.init)(jax.random.split(start_key, count))
-    lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
-    opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opened)
-    lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
-    states = _opened(plan, weights, starts, lengths, move_key)
-    over = jax.vmap(game.over)(states)
-    lengths = jnp.where(over, 0, lengths)
-    until = jnp.full((count,), settings.temperature_moves, jnp.int32)
-    if settings.temperature_switch == "random":
-        until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
-    stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_checked
-    return Lanes(_where(over, starts, states), lengths, lengths, until, stubborn)
-
-
-def _opened(plan: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
-    """So many random moves from each start; of several tries the most even one, if there are weights to tell."""
-    game, settings = plan.game, plan.settings
-    tries = settings.opening_among if weights is not None else 1
-    starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, tries, axis=0), (starts, lengths))
-
-    def move(index: Array, states: State) -> State:
-        dice, chance = jax.random.split(jax.random.fold_in(key, index))
-        moved = step(game, states, random_actions(dice, jax.vmap(game.legal)(states)), chance)
-        return _where(index < lengths, moved, states)
-
-    states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
-    if tries == 1:
-        return states
-    values = plan.network.forward(weights, jax.vmap(game.observe)(states))[1]
-    apart = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
-    best = jnp.argmin(apart.reshape(-1, tries), axis=1) + tries * jnp.arange(settings.games)
-    return jax.tree.map(lambda leaf: leaf[best], states)
-
-
-def _where(condition: Array, yes: State, no: State) -> State:
-    def pick(one: Array, other: Array) -> Array:
-        return jnp.where(condition.reshape(condition.shape + (1,) * (one.ndim - 1)), one, other)
-
-    return jax.tree.map(pick, yes, no)

@@ -17,9 +17,9 @@ from tabia.networks import Variables
 from tabia.training import replay
 from tabia.training.errors import TrainingError
 from tabia.training.learner import Learned
+from tabia.training.openings import Lanes
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
-from tabia.training.selfplay import Lanes
 
 
 class Board(NamedTuple):
