@@ -15,6 +15,8 @@ from tabia.search.evaluators import by_seat, random_actions
 from tabia.training import losses
 from tabia.training.config import LearnerSettings, TargetSettings
 from tabia.training.losses import Lesson
+from tabia.training.replay import Samples
+from tabia.training.selfplay import Plies
 
 LEGAL = jnp.array([[True, True, True, False]] * 3)
 POLICY = jnp.array([[0.5, 0.25, 0.25, 0], [1.0, 0, 0, 0], [0, 0, 0, 0.0]])
@@ -111,6 +113,22 @@ def test_the_board_loss_is_least_at_the_last_board_and_counts_games_that_reached
     assert loss(known) == pytest.approx(0, abs=1e-6) and loss(-known) == pytest.approx(20, rel=1e-5)
     assert loss(known.at[1].set(-known[1])) == pytest.approx(0, abs=1e-6)  # the game that did not reach it
     assert loss(jnp.zeros_like(board)) == pytest.approx(np.log(2), rel=1e-5)
+
+
+def test_the_last_board_is_seen_by_who_moves_now_not_by_who_moved_last() -> None:
+    """After three moves the second seat is to move; the last position, the first seat's turn, is shown its way."""
+    game, states = make("connect4"), [make("connect4").init(jax.random.key(0))]
+    for action in (3, 3, 2, 4, 2, 6):
+        states.append(game.step(states[-1], jnp.int32(action)))
+    now, last = (jax.tree.map(lambda leaf: leaf[None], states[ply]) for ply in (3, 6))
+    row, yes, seats = jnp.zeros(1, jnp.int32), jnp.ones(1, bool), jnp.array([[1.0, -1.0]])
+    policy = jnp.ones((1, 7), jnp.float16) / 7
+    plies = Plies(now, row, policy, seats, yes, jnp.ones(1), yes, seats, ~yes, ~yes, ~yes, yes, row, row)
+    made = losses.lesson(game, Samples(plies, seats, jnp.ones(1), last, yes), jax.random.key(0), symmetries=False)
+    first, second = jnp.moveaxis(game.observe(states[6]), -1, 0)  # the first seat sees its own stones first
+    assert first.sum() == second.sum() == 3 and first[-1, 2] == 1  # it began with 4, 3, 3
+    assert (made.last_board[0] == jnp.stack([second, first], axis=-1)).all()
+    assert made.outcome.tolist() == [[-1.0, 1.0]] and made.board_weight.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("value", [-1.0, -0.25, 0.0, 0.5, 1.0])

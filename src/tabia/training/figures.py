@@ -85,6 +85,7 @@ def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
         "losses",
         (policy, f"policy loss,\n{nats[config.learner.policy_loss]}"),
         (value, f"value loss,\n{nats[config.learner.value_loss]}"),
+        (series.curve(lines, "loss_board"), "last position,\nnats"),
     )
 
 

@@ -192,7 +192,11 @@ def _learning(found: Found) -> list[str]:
     learned = [line for line in found.lines if "loss_policy" in line]
     if not learned:
         return ["## Learning", "Learning had not begun: the replay was still filling."]
-    columns = _LEARNED if found.config.learner.mask_illegal else _LEARNED | _ILLEGAL
+    columns = dict(_LEARNED)
+    if found.config.network.last_board:
+        columns |= _BOARD
+    if not found.config.learner.mask_illegal:
+        columns |= _ILLEGAL
     rows = [
         tuple([f"{line['cycle']:,}"] + [_number(line.get(name), form) for name, form in columns.values()])
         for line in series.spread(learned, _ROWS)
@@ -208,6 +212,7 @@ _LEARNED = {
     "policy loss": ("loss_policy", ".4f"), "value loss": ("loss_value", ".4f"), "entropy": ("entropy", ".3f"),
     "target's entropy": ("target_entropy", ".3f"), "learning rate": ("rate", ".1e"),
 }  # fmt: skip
+_BOARD = {"loss of the last position": ("loss_board", ".4f")}
 _ILLEGAL = {"given to illegal moves": ("illegal", ".2%")}  # S3's measure; it tells something where they are taught
 
 
