@@ -39,9 +39,11 @@ class ByLane(Gumbel):
             ]
         )
 
-    def improved_policy(self, node: View) -> Array:
+    def improved_policy(self, node: View, among: Array | None = None) -> Array:
         shares = node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
-        return self._deal([rule.improved_policy(node) if isinstance(rule, Gumbel) else shares for rule in self.rules])
+        return self._deal(
+            [rule.improved_policy(node, among) if isinstance(rule, Gumbel) else shares for rule in self.rules]
+        )
 
     def _deal(self, scores: list[Array]) -> Array:
         """From scores [B, A] by each rule, those of each lane's own."""

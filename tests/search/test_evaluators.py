@@ -82,17 +82,28 @@ def test_a_network_that_can_count_is_right_for_every_seat() -> None:
 
 
 def test_asked_in_every_symmetry_a_network_says_the_same_of_every_turned_position() -> None:
-    """And the mean of what it says of each, moves turned back."""
-    states = random_positions(CONNECT, 8, seed=1, most_moves=15)
-    weights, forward = random_weights(CONNECT), random_network(CONNECT).forward
-    _, mirror = CONNECT.symmetries
-    plain, mean = (Network(CONNECT, forward, every)(weights, states, KEY) for every in (False, True))
-    seen = jax.vmap(mirror.observation)(jax.vmap(CONNECT.observe)(states))
-    logits, values = forward(weights, seen)
-    there = by_seat(values, jax.vmap(CONNECT.mover)(states))
-    np.testing.assert_allclose(mean.logits, (plain.logits + logits[:, mirror.actions]) / 2, atol=1e-6)
-    np.testing.assert_allclose(mean.values, (plain.values + there) / 2, atol=1e-6)
+    """The mean of what it says of each turning, moves turned back; tic-tac-toe has quarter turns too."""
+    states = random_positions(TICTACTOE, 8, seed=1, most_moves=5)
+    weights, forward = random_weights(TICTACTOE), random_network(TICTACTOE).forward
+    mover, seen = jax.vmap(TICTACTOE.mover)(states), jax.vmap(TICTACTOE.observe)(states)
+
+    def said(planes: Array) -> tuple[np.ndarray, np.ndarray]:
+        """By hand, one turning after the other."""
+        answers = [forward(weights, jax.vmap(turn.observation)(planes)) for turn in TICTACTOE.symmetries]
+        logits = [
+            np.asarray(answer[0])[:, turn.actions] for answer, turn in zip(answers, TICTACTOE.symmetries, strict=True)
+        ]
+        return np.mean(logits, axis=0), np.mean([np.asarray(answer[1]) for answer in answers], axis=0)
+
+    mean, plain = (Network(TICTACTOE, forward, every)(weights, states, KEY) for every in (True, False))
+    logits, values = said(seen)
+    np.testing.assert_allclose(mean.logits, logits, atol=1e-6)
+    np.testing.assert_allclose(mean.values, by_seat(jnp.asarray(values), mover), atol=1e-6)
     assert np.abs(np.asarray(mean.logits - plain.logits)).max() > 1e-3
+    for turn in TICTACTOE.symmetries:
+        turned, same = said(jax.vmap(turn.observation)(seen))
+        np.testing.assert_allclose(turned[:, turn.actions], logits, atol=1e-5)
+        np.testing.assert_allclose(same, values, atol=1e-5)
 
 
 def test_mix_weighs_values_and_keeps_the_first_ones_moves() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabia import games
-from tabia.search import Gumbel, MiniAlphaGo, Noise, Pbbm, Puct, Search, Uct
+from tabia.search import Gumbel, MiniAlphaGo, Noise, Pbbm, Puct, Result, Search, Uct
 from tabia.search.evaluators import Heuristic, Mix, Rollout
 from tabia.search.selection import Reduced
 from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, root_view
@@ -53,7 +53,19 @@ def test_laws(search: Search, seed: int) -> None:
     assert (np.asarray(result.policy)[~legal] == 0).all()
     for values in (result.values, result.means):
         assert np.abs(np.asarray(values)).max() <= 1.0 + 1e-5
+    the_value_is_that_of_the_policy(result, np.asarray(jax.vmap(game.mover)(states)))
     the_tree_is_sound(search, result.tree.records, int(result.tree.size))
+
+
+def the_value_is_that_of_the_policy(result: Result, mover: np.ndarray) -> None:
+    """The mover's value from its own means; every seat's sums by move, of which the mover's are those means."""
+    lanes, visits, means = np.arange(BATCH), np.asarray(result.visits), np.asarray(result.means)
+    own = np.asarray(result.tree.root_values)[lanes, mover]
+    weights = np.where(visits > 0, np.asarray(result.policy), 0.0)
+    moves = (weights * means).sum(axis=1) / weights.sum(axis=1)
+    total = visits.sum(axis=1)
+    np.testing.assert_allclose(np.asarray(result.values)[lanes, mover], (own + total * moves) / (1 + total), atol=1e-4)
+    np.testing.assert_allclose(np.asarray(result.tree.sums)[lanes, :, mover], visits * means, atol=1e-3)
 
 
 def the_tree_is_sound(search: Search, records: Any, size: int) -> None:

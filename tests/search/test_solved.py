@@ -58,6 +58,9 @@ def test_gumbels_value_is_that_of_its_moves_not_of_those_it_dropped(leaves: int,
     result = search.run(known.table, states, jax.random.key(0))
     off = np.abs(np.asarray(result.values) - known.values(states)).max(axis=1)
     assert off.max() < bound
+    total = np.asarray(result.visits).sum(axis=1)[:, None]
+    plain = np.asarray(result.tree.root_values + result.tree.sums.sum(axis=1)) / (1 + total)
+    assert np.abs(plain - known.values(states)).max(axis=1).mean() > 0.2
 
 
 def test_eight_leaves_a_step_play_as_well_as_one() -> None:

@@ -19,7 +19,7 @@ from tabia.players.player import Choice, Player
 from tabia.players.reading import row
 from tabia.players.searching import Instinct, Lookahead, Searcher
 from tabia.search.picture import main_line
-from tabia.search.search import Result
+from tabia.search.roots import Result
 
 LONGEST_LINE = 60
 

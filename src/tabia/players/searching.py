@@ -24,7 +24,8 @@ from tabia.search.choice import best_value, max_robust, most_visits, secure
 from tabia.search.evaluators import Evaluate, Finishing
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.minimax import Minimax
-from tabia.search.search import Result, Search
+from tabia.search.roots import Result
+from tabia.search.search import Search
 from tabia.search.tree import log_priors
 
 Final = Callable[[Result], Array]  # which move to play once the search is done
@@ -158,7 +159,7 @@ def can_finish(game: Game) -> bool:
 
 
 def evaluator(game: Game, network: Network, *, finish: bool, symmetries: bool = False) -> Evaluate:
-    """A network as a search's evaluator, with an eye for moves that win at once if `finish`."""
+    """A network as evaluator, asked in every symmetry if `symmetries`; with an eye for moves that win if `finish`."""
     asked = Evaluator(game, Forward(network), symmetries)
     return Finishing(game, asked) if finish else asked
 
@@ -174,9 +175,8 @@ class Instinct:
     symmetries: bool = False  # whether it is asked in every symmetry of the board
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        return _instinct(
-            self.game, Evaluator(self.game, Forward(self.network), self.symmetries), self.parameters, states
-        )
+        asked = evaluator(self.game, self.network, finish=False, symmetries=self.symmetries)
+        return _instinct(self.game, asked, self.parameters, states)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -4,7 +4,7 @@ from tabia.search.errors import SearchError as SearchError
 from tabia.search.evaluators import Evaluation as Evaluation
 from tabia.search.gumbel import Gumbel as Gumbel
 from tabia.search.roots import Noise as Noise
-from tabia.search.search import Result as Result
+from tabia.search.roots import Result as Result
 from tabia.search.search import Search as Search
 from tabia.search.selection import MiniAlphaGo as MiniAlphaGo
 from tabia.search.selection import Omc as Omc

@@ -18,7 +18,8 @@ from tabia.search import checks
 from tabia.search.choice import agreed
 from tabia.search.errors import SearchError
 from tabia.search.gumbel import Gumbel
-from tabia.search.search import Result, Root, Search, grow, harvest, plant, prepare_root
+from tabia.search.roots import Result, Root, harvest, prepare_root
+from tabia.search.search import Search, grow, plant
 from tabia.search.tree import Tree
 
 Enough = Callable[[Result], bool]

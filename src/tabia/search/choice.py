@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from tabia.search.search import Result
+from tabia.search.roots import Result
 from tabia.search.selection import choose
 
 

@@ -44,8 +44,9 @@ class Gumbel:
         scores = gumbel + node.logits + values
         return jnp.where(node.visits == considered_visits[:, None], scores, -jnp.inf)
 
-    def improved_policy(self, node: View) -> Array:
-        logits = jnp.where(node.legal, node.logits + self.completed(node), ILLEGAL)
+    def improved_policy(self, node: View, among: Array | None = None) -> Array:
+        """The policy the search recommends, over the legal moves or `among` [..., A] some of them."""
+        logits = jnp.where(node.legal if among is None else among, node.logits + self.completed(node), ILLEGAL)
         shifted = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
         return shifted / shifted.sum(axis=-1, keepdims=True)
 

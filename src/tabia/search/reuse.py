@@ -17,7 +17,8 @@ from jax import Array
 from tabia.games.game import State
 from tabia.search import checks
 from tabia.search.errors import SearchError
-from tabia.search.search import Result, Search, grow, harvest, plant, prepare_root
+from tabia.search.roots import Result, harvest, prepare_root
+from tabia.search.search import Search, grow, plant
 from tabia.search.tree import LINK, NO_CHILD, Tree
 
 

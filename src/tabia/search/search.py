@@ -10,36 +10,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.search import checks, device, gumbel
+from tabia.search import checks, device
 from tabia.search import tree as trees
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.gumbel import Gumbel
 from tabia.search.leaves import NEW, Leaves, fingerprint, first_equals, leaves
-from tabia.search.roots import Noise
+from tabia.search.roots import Noise, Result, Root, harvest, prepare_root
 from tabia.search.selection import Puct, Rule, choose
 from tabia.search.tree import NO_CHILD, PENDING, Tree, View
 from tabia.search.walk import Path, mark
 
 PUCT = Puct()
 YOUTH = 8  # a tree is young until it has seen this many simulations for each leaf of a step
-
-
-class Result(NamedTuple):
-    """What a search found out about its roots."""
-
-    action: Array  # int32[B] the move the search itself would play: most visits, or Gumbel's winner
-    policy: Array  # float32[B, A] what it recommends: shares of visits, or Gumbel's improved policy
-    visits: Array  # float32[B, A]
-    means: Array  # float32[B, A] the mover's mean value of each action, 0 where never tried
-    values: Array  # float32[B, P] what each seat may expect of the moves it recommends (see `expected`)
-    tree: Tree
 
 
 @dataclass(frozen=True)
@@ -132,25 +121,6 @@ def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
         prints=trees.room(jax.vmap(partial(fingerprint, game))(states), capacity, 0) if shared else None,
         links=jnp.full((capacity, batch, actions, search.outcomes), float(NO_CHILD)) if game.chance else None,
     )
-
-
-class Root(NamedTuple):
-    """What the choice at the root needs beyond its view; nothing but for Gumbel's rule."""
-
-    gumbel: Array | None = None  # [B, A]
-    schedule: Array | None = None  # [simulations, B]
-
-
-def prepare_root(search: Search, tree: Tree, key: Array) -> tuple[Tree, Root]:
-    """Stir the roots' priors and draw what the root's rule needs."""
-    noise_key, gumbel_key = jax.random.split(key)
-    if search.noise is not None:
-        tree = tree._replace(records=tree.records.at[0].set(search.noise.stir(tree.records[0], noise_key)))
-    if not isinstance(search.rule, Gumbel):
-        return tree, Root()
-    legal = trees.root_view(tree).legal
-    sample = gumbel.sample(search.rule, gumbel_key, legal.shape)
-    return tree, Root(sample, gumbel.schedule(search.rule, legal, search.simulations))
 
 
 def grow(
@@ -287,31 +257,3 @@ def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
 def faulty(evaluation: Evaluation) -> Array:
     """bool[B]: where the evaluator answered with something not finite."""
     return ~(jnp.isfinite(evaluation.logits).all(axis=-1) & jnp.isfinite(evaluation.values).all(axis=-1))
-
-
-def harvest(search: Search, tree: Tree, root: Root) -> Result:
-    """Read the result off the roots."""
-    node = trees.root_view(tree)
-    if isinstance(search.rule, Gumbel):
-        most = node.visits.max(axis=-1)
-        scores, policy = search.rule.root_scores(node, root.gumbel, most), search.rule.improved_policy(node)  # type: ignore[arg-type]
-    else:
-        scores, policy = node.visits, node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
-    return Result(
-        choose(scores, node.legal), policy, node.visits, node.means, expected(search, tree, node, policy), tree
-    )
-
-
-def expected(search: Search, tree: Tree, node: View, policy: Array) -> Array:
-    """What each seat may expect [B, P]: the root's own value and N times the mean of the moves tried, by the policy.
-
-    By visits that is the mean of all simulations. Not so by Gumbel's rule, which at the root looks at good and bad
-    moves equally often until it drops the bad ones, and whose policy knows better.
-    """
-    total = node.visits.sum(axis=-1)[:, None]
-    if search.keep:  # earlier visits came back to a node that was no root then; no rule of Gumbel's keeps trees
-        return tree.totals[0] / (1.0 + total)  # type: ignore[index]
-    weights = jnp.where(node.visits > 0, policy, 0.0)
-    means = tree.sums / jnp.maximum(node.visits, 1.0)[:, :, None]
-    mean = (weights[:, :, None] * means).sum(axis=1) / jnp.maximum(weights.sum(axis=1, keepdims=True), 1e-37)
-    return (tree.root_values + total * mean) / (1.0 + total)

@@ -1,6 +1,6 @@
 """How games of self-play begin: at the start, after random moves, or at positions of earlier games.
 
-Axis letters: B lanes, P seats.
+Axis letter: B lanes.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def _opened(plan: SelfPlay, weights: Any, starts: State, lengths: Array, key: Ar
 
 
 def where(condition: Array, yes: State, no: State) -> State:
+    """Lane by lane one state or the other."""
+
     def pick(one: Array, other: Array) -> Array:
         return jnp.where(condition.reshape(condition.shape + (1,) * (one.ndim - 1)), one, other)
 
