@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +28,11 @@ SEARCHES = [
     Search(CONNECT, random_network(CONNECT), 40, Gumbel(considered=3)),
     Search(CONNECT, random_network(CONNECT), 40, Puct(unvisited=Reduced()), leaves=8, noise=Noise(alpha=0.1)),
     Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),
-    Search(CONNECT, Mix(Heuristic(CONNECT), Rollout(CONNECT, max_moves=3)), 30, Pbbm()),
     Search(RACE, random_network(RACE), 40, MiniAlphaGo(c1=1.0), leaves=4, transpositions=True),
     Search(RACE, random_network(RACE), 40, Gumbel(), leaves=5),
+]
+SLOW_SEARCHES = [
+    Search(CONNECT, Mix(Heuristic(CONNECT), Rollout(CONNECT, max_moves=3)), 30, Pbbm()),
     Search(STAR, random_network(STAR), 32, Puct(c=15.0, own_visit=False), cut_loops=True, noise=Noise(), max_depth=3),
 ]
 
@@ -37,6 +40,17 @@ SEARCHES = [
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(search=st.sampled_from(SEARCHES), seed=st.integers(0, 2**31 - 1))
 def test_laws(search: Search, seed: int) -> None:
+    the_laws_hold(search, seed)
+
+
+@pytest.mark.long
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(search=st.sampled_from(SLOW_SEARCHES), seed=st.integers(0, 2**31 - 1))
+def test_laws_of_searches_slow_to_compile(search: Search, seed: int) -> None:
+    the_laws_hold(search, seed)
+
+
+def the_laws_hold(search: Search, seed: int) -> None:
     game = search.game
     states = random_positions(game, BATCH, seed=seed, most_moves=8)
     parameters: Any = random_weights(game, seed % 1000)

@@ -36,6 +36,7 @@ class _Lines(Onlooker):
         return {}
 
 
+@pytest.mark.long
 def test_boards_are_played_in_turn_and_the_weights_play_one_never_seen(tmp_path: Path) -> None:
     run, lines = RunDirectory(tmp_path / "run"), _Lines()
     training = Training.begin(run, BOARDS)

@@ -39,6 +39,7 @@ def of_a_run(names: list[str]) -> list[str]:
     return sorted(name for name in names if any(part in name for part in ("_play", "learn_step")))
 
 
+@pytest.mark.long
 def test_a_schedule_is_compiled_ahead(compiled):
     plan = Plan(STAGED)
     state = states.begin(plan)
