@@ -72,7 +72,7 @@ def the_laws_hold(search: Search, seed: int) -> None:
 
 
 def the_value_is_that_of_the_policy(result: Result, mover: np.ndarray) -> None:
-    """The mover's value from its own means; every seat's sums by move, of which the mover's are those means."""
+    """The mover's value follows from its means, which its sums by move agree with; other seats' the twin checks."""
     lanes, visits, means = np.arange(BATCH), np.asarray(result.visits), np.asarray(result.means)
     own = np.asarray(result.tree.root_values)[lanes, mover]
     weights = np.where(visits > 0, np.asarray(result.policy), 0.0)
