@@ -1,14 +1,16 @@
-"""What a schedule calls for is compiled before the first cycle, and only once."""
+"""What a schedule calls for is compiled ahead, the first stage before the first cycle, and only once."""
 
 from __future__ import annotations
+
+import threading
 
 import jax
 import pytest
 
 from tabia.networks.presets import any_size
-from tabia.training import Training, cycle, loop
+from tabia.training import Training, compiling, cycle, loop
 from tabia.training import state as states
-from tabia.training.compiling import compile_ahead
+from tabia.training.compiling import Ahead
 from tabia.training.directory import RunDirectory
 from tabia.training.plan import Plan
 
@@ -39,11 +41,70 @@ def of_a_run(names: list[str]) -> list[str]:
     return sorted(name for name in names if any(part in name for part in ("_play", "learn_step")))
 
 
+def compile_all(plan: Plan, state: states.State, progress: float = 0.0) -> None:
+    with Ahead(plan, state, progress) as ahead:
+        for stage in plan.stages_from(progress):
+            ahead.wait(stage)
+
+
+class Program:
+    """Takes until `finish` to compile."""
+
+    def __init__(self, *, finished: bool):
+        self.begun, self.finish = threading.Event(), threading.Event()
+        if finished:
+            self.finish.set()
+
+    def compile(self) -> None:
+        self.begun.set()
+        assert self.finish.wait(timeout=20)
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """A program for each stage's self-play: the first is compiled at once, the others when told."""
+    made: dict[object, Program] = {}
+
+    def lowered(stages, state):
+        return {stage.selfplay: made.setdefault(stage.selfplay, Program(finished=not made)) for stage in stages}
+
+    monkeypatch.setattr(compiling, "_lowered", lowered)
+    return made
+
+
+def test_a_run_waits_for_its_first_stage_alone(programs):
+    first, *_, last = Plan(STAGED).stages
+    told: list[str] = []
+    with Ahead(Plan(STAGED), state=None) as ahead:
+        ahead.wait(first, told.append)
+        assert told == []
+        later = programs[last.selfplay]
+        assert later.begun.wait(timeout=20), "the others are compiled meanwhile"
+        threading.Timer(0.05, later.finish.set).start()
+        ahead.wait(last, told.append)
+        assert told == ["compiling"]
+
+
+def test_a_stopped_run_begins_nothing_more(programs):
+    with Ahead(Plan(STAGED), state=None, stopped=lambda: True) as ahead:
+        ahead.wait(Plan(STAGED).stages[-1])  # which nobody compiles: there is nothing to wait for
+    assert [program.begun.is_set() for program in programs.values()] == [True, False]
+
+
+def test_what_fails_to_compile_fails_the_stage_that_needs_it(programs, monkeypatch):
+    monkeypatch.setattr(Program, "compile", lambda self: 1 / (self.finish.is_set()))
+    first, *_, last = Plan(STAGED).stages
+    with Ahead(Plan(STAGED), state=None) as ahead:
+        ahead.wait(first)
+        with pytest.raises(ZeroDivisionError):
+            ahead.wait(last)
+
+
 @pytest.mark.long
 def test_a_schedule_is_compiled_ahead(compiled):
     plan = Plan(STAGED)
     state = states.begin(plan)
-    compile_ahead(plan, state)
+    compile_all(plan, state)
     assert len(of_a_run(compiled)) == 4, "two numbers of simulations, two shares of the search's value"
     compiled.clear()
     for number, progress in enumerate((0.0, 0.1, 0.5, 0.8)):
@@ -55,7 +116,7 @@ def test_a_schedule_is_compiled_ahead(compiled):
 @pytest.mark.long
 def test_only_what_is_still_to_come(compiled):
     plan = Plan(STAGED.changed({"learner.weight_decay": 0.0124, "selfplay.explore": 0.0125}))
-    compile_ahead(plan, states.begin(plan), progress=0.9)
+    compile_all(plan, states.begin(plan), progress=0.9)
     assert of_a_run(compiled) == ["jit(_play)", "jit(learn_step)"]
 
 
@@ -65,14 +126,14 @@ def test_every_board_has_its_own(compiled):
         "game": "connect:rows=3,columns=4,line=3", "other_boards": ("connect:rows=3,columns=5,line=3",),
         "network": any_size(4, 1, policy="columns"), "learner.weight_decay": 0.0126,
     }))  # fmt: skip
-    compile_ahead(plan, states.begin(plan))
+    compile_all(plan, states.begin(plan))
     assert of_a_run(compiled) == ["jit(_play)"] * 2 + ["jit(learn_step)"] * 2
 
 
 def test_compiling_is_part_of_the_time_but_not_of_the_schedule(tmp_path, monkeypatch):
     """A minute, of which compiling takes three quarters: the schedule has the rest."""
     training = Training.begin(RunDirectory(tmp_path / "run"), STAGED.changed({"minutes": 1.0}))
-    monkeypatch.setattr(loop, "compile_ahead", lambda *args, **kwargs: None)
+    monkeypatch.setattr(loop, "Ahead", lambda *args, **kwargs: None)
     started, now = 100.0, 145.0
     monkeypatch.setattr(loop.time, "monotonic", lambda: now)
     loop._compile(training, loop._Clock(0.0, started))

@@ -11,7 +11,7 @@ import jax
 
 from tabia.training import cycle
 from tabia.training import state as states
-from tabia.training.compiling import compile_ahead
+from tabia.training.compiling import Ahead
 from tabia.training.config import Config
 from tabia.training.plan import Plan
 from tabia.training.state import State
@@ -53,7 +53,9 @@ def estimate(config: Config) -> Estimate:
     plan.check()
     state = states.begin(plan)
     started = time.monotonic()
-    compile_ahead(plan, state)
+    with Ahead(plan, state) as ahead:
+        for stage in plan.stages:
+            ahead.wait(stage)
     compile_seconds, spent = time.monotonic() - started, []
     for share, stage in zip(_shares(config), plan.stages, strict=True):
         seconds, state = _cycle_seconds(stage, state)

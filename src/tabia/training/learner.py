@@ -63,15 +63,14 @@ class Learner:
             found.append(losses)
         return learned, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
-    def compile(self, learned: Learned, ring: Ring, key: Array) -> None:
-        """Compile `learn` for arguments like these; for a replay on the host that is left to the first call."""
+    def lowered(self, learned: Learned, ring: Ring, key: Array) -> jax.stages.Lowered | None:
+        """`learn` for arguments like these, ready to be compiled; for a replay on the host the first call does."""
         if host_of(ring) is not None:
-            return
+            return None
         rate = jnp.float32(0.0)
         if jax.default_backend() != "cpu":
-            _learn.lower(self, learned, ring, key, rate).compile()
-        else:
-            _learn_step.lower(self, learned, ring, key, jnp.int32(0), rate).compile()
+            return _learn.lower(self, learned, ring, key, rate)
+        return _learn_step.lower(self, learned, ring, key, jnp.int32(0), rate)
 
     @property
     def dtype(self) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from tabia.training import budget, checkpoint, cycle, gate, health
 from tabia.training import state as states
-from tabia.training.compiling import compile_ahead
+from tabia.training.compiling import Ahead
 from tabia.training.config import Config
 from tabia.training.cycle import Report
 from tabia.training.directory import RunDirectory
@@ -118,9 +118,9 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
         for observer in observers:
             observer.begun(training)
         if training.progress < 1.0:
-            _compile(training, clock)
-        while training.progress < 1.0 and not stop:
-            _cycle(training, observers, clock)
+            with _compile(training, clock) as ahead:
+                while training.progress < 1.0 and not stop:
+                    _cycle(training, observers, clock, ahead)
         if training.saved != training.ledger.cycle:
             _save(training, observers)
         why, training.doing = "stopped" if stop else "finished", "done"
@@ -129,16 +129,19 @@ def train(training: Training, observers: Sequence[Observer] = (), *, started: fl
     return why
 
 
-def _compile(training: Training, clock: _Clock) -> None:
+def _compile(training: Training, clock: _Clock) -> Ahead:
     training.now("compiling")
-    compile_ahead(_plan(training.config), training.state, training.progress, stopped=lambda: bool(training.stopping))
+    plan, stopped = _plan(training.config), lambda: bool(training.stopping)
+    ahead = Ahead(plan, training.state, training.progress, stopped=stopped)
     ledger, before = training.ledger, training.ledger.seconds
     ledger.seconds = clock.seconds
     ledger.compiling += ledger.seconds - before
+    return ahead
 
 
-def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock) -> None:
+def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock, ahead: Ahead) -> None:
     ledger, plan = training.ledger, _plan(training.config.at(training.progress))
+    ahead.wait(plan, training.now)
     training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now)
     health.check(report, ledger.cycle + 1, int(training.state.learned.steps))
     ledger.cycle += 1

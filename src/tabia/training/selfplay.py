@@ -67,9 +67,9 @@ class SelfPlay:
         """`plies` moves in every lane, by the search with this network; new games begin as set, or `again`."""
         return _play(self, variables, lanes, key, again)
 
-    def compile(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> None:
-        """Compile `play` for arguments like these."""
-        _play.lower(self, variables, lanes, key, again).compile()
+    def lowered(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> jax.stages.Lowered:
+        """`play` for arguments like these, ready to be compiled."""
+        return _play.lower(self, variables, lanes, key, again)
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
