@@ -136,10 +136,15 @@ def test_compiling_is_part_of_the_time_but_not_of_the_schedule(tmp_path, monkeyp
     monkeypatch.setattr(loop, "Ahead", lambda *args, **kwargs: None)
     started, now = 100.0, 145.0
     monkeypatch.setattr(loop.time, "monotonic", lambda: now)
-    loop._compile(training, loop._Clock(0.0, started))
+    clock = loop._Clock(0.0, started)
+    loop._compile(training, clock)
     assert training.ledger.compiling == training.ledger.seconds == 45.0
     assert training.progress == 0.0
     training.ledger.seconds = 52.5
     assert training.progress == pytest.approx(0.5)
+    now = 155.0
+    loop._waited(training.ledger, clock, since=52.5)  # for a later stage
+    assert (training.ledger.seconds, training.ledger.compiling) == (55.0, 47.5)
+    assert training.progress == pytest.approx(7.5 / 12.5)
     training.ledger.seconds = 60.0
     assert training.progress == 1.0

@@ -133,15 +133,21 @@ def _compile(training: Training, clock: _Clock) -> Ahead:
     training.now("compiling")
     plan, stopped = _plan(training.config), lambda: bool(training.stopping)
     ahead = Ahead(plan, training.state, training.progress, stopped=stopped)
-    ledger, before = training.ledger, training.ledger.seconds
-    ledger.seconds = clock.seconds
-    ledger.compiling += ledger.seconds - before
+    _waited(training.ledger, clock, since=training.ledger.seconds)
     return ahead
+
+
+def _waited(ledger: Ledger, clock: _Clock, since: float) -> None:
+    """Note what was waited for compilers, which is no part of the schedule."""
+    ledger.seconds = clock.seconds
+    ledger.compiling += ledger.seconds - since
 
 
 def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock, ahead: Ahead) -> None:
     ledger, plan = training.ledger, _plan(training.config.at(training.progress))
+    begun = clock.seconds
     ahead.wait(plan, training.now)
+    _waited(ledger, clock, since=begun)
     training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now)
     health.check(report, ledger.cycle + 1, int(training.state.learned.steps))
     ledger.cycle += 1

@@ -43,7 +43,7 @@ class Ledger:
 
     cycle: int = 0
     seconds: float = 0.0
-    compiling: float = 0.0  # seconds of them before the first cycle, each time the run was begun or resumed
+    compiling: float = 0.0  # seconds of them in which it waited for compilers
     games: int = 0
     positions: int = 0
     champion: int = 0  # the cycle whose network plays, where a gate decides
