@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from importlib import metadata
-from pathlib import Path
+
+from tabia.core import compile_cache
 
 _CONVOLUTIONS = "--xla_cpu_experimental_ynn_fusion_type"
 _MATRICES_ALONE = "LIBRARY_FUSION_TYPE_DOT"
@@ -20,7 +21,7 @@ def prepare() -> None:
         # On CPUs XLA hands each convolution alone to a library kernel unless told otherwise, which halves its speed.
         # The library's kernels for arithmetic on arrays would gain a network a tenth and cost a search half its speed.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_CONVOLUTIONS}={_MATRICES_ALONE}".strip()
-    _set("jax_compilation_cache_dir", str(_cache()), unset=None)
+    _set("jax_compilation_cache_dir", str(compile_cache.directory()), unset=None)
     # JAX keeps only what took a second to compile; loading an agent is many small programs that together take one.
     _set("jax_persistent_cache_min_compile_time_secs", 0.0, unset=1.0)
 
@@ -42,9 +43,3 @@ def _knows_flag() -> bool:
     except metadata.PackageNotFoundError:
         return False
     return (int(major), int(minor)) in {(0, 10), (0, 11)}
-
-
-def _cache() -> Path:
-    """Where compiled programs are kept between runs."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "tabia" / "compiled"

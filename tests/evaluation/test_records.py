@@ -128,5 +128,5 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None
     with pytest.raises(RecordError, match="cannot be read"):
         records.read(tmp_path / "none.txt")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RecordError, match="is not a text file"):
+    with pytest.raises(RecordError, match="it is not UTF-8 text"):
         records.read(tmp_path / "bytes")

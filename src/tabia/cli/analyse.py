@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed, status
+from tabia.cli.printing import escape
+from tabia.core.text import printable, quote
 
 if TYPE_CHECKING:
     from tabia.games import Game
@@ -63,7 +62,7 @@ def analyse(
     if moves or tree is not None:
         raise TabiaError("--positions brings its own moves and draws no tree; leave --moves and --tree out.")
     refused = 0
-    for answer in _answers(game, chosen, _lines(positions), batch, seed):
+    for answer in _answers(game, chosen, printing.lines(positions), batch, seed):
         refused += "error" in answer
         _print_answer(answer, as_json)
     raise typer.Exit(ILLEGAL_LINES if refused else 0)
@@ -126,19 +125,6 @@ def _cell(heading: str, number: float | None) -> str:
     return shape.format(number)
 
 
-def _lines(path: Path) -> list[str]:
-    from tabia.games.errors import TabiaError
-
-    try:
-        text = sys.stdin.read() if path == Path("-") else path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TabiaError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise TabiaError(f"{path} is no text in UTF-8.") from None
-    lines = [line.strip() for line in text.split("\n")]
-    return lines[:-1] if lines[-1] == "" else lines
-
-
 def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[dict[str, Any]]:
     """One answer a line, in order."""
     import jax
@@ -162,8 +148,10 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
 
 def _print_answer(answer: dict[str, Any], as_json: bool) -> None:
     if "error" in answer:
-        typer.echo(f"tabia: line {answer['line']}, {answer['moves']!r}: {answer['error']}", err=True)
+        error = printable(answer["error"], lines=True)
+        typer.echo(f"tabia: line {answer['line']}, {quote(answer['moves'])}: {error}", err=True)
     if as_json:
-        typer.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
+        typer.echo(printing.json_line(answer))
     elif "error" not in answer:
-        typer.echo(f"{answer['line']}: {answer['moves'] or '(start)'} -> {answer['move'] or 'the game is over'}")
+        moves, move = answer["moves"] or "(start)", answer["move"] or "the game is over"
+        typer.echo(printable(f"{answer['line']}: {moves} -> {move}"))

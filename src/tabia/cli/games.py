@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 
 from tabia.cli import printing
+from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
     from tabia.games import Game, State
@@ -21,7 +21,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 Moves = Annotated[str, typer.Option(help="Moves to play first; spaces are optional where names are clear.")]
 Picture = Annotated[Path | None, typer.Option(help="Write an SVG picture; - means standard output.")]
 Trials = Annotated[int, typer.Option("--games", min=1, help="Random games to play (fewer of long ones).")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same output.")]
+_SEED = "Seed of everything random; the same seed gives the same output."
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help=_SEED, show_default=False)]
 
 _HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
 _ROOM_FOR_TITLES = 120  # columns

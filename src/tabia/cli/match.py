@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed
+from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
-    from tabia.evaluation.keeping import Keeper
     from tabia.evaluation.match import Match, Played
     from tabia.evaluation.records import Record
     from tabia.evaluation.tally import Side, Tally
@@ -66,10 +65,9 @@ def match(
         game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed,
         batch or (64 if sprt else 256), None if sprt is None else bounds(sprt),
     )  # fmt: skip
-    keeper = Keeper(out, "match", planned.settings)
-    with progress(planned.total) as show, saving(keeper):
+    with Keeper(out, "match", planned.settings) as keeper, progress(planned.total) as show:
         played = play(planned, done=keeper.records, watch=watching(keeper.keep, show))
-    keeper.keep(played.records, at_once=True)
+        keeper.keep(played.records, at_once=True)
     result = tally(game, played.records)
     if as_json:
         printing.print_json(_fields(planned, played, result))
@@ -110,17 +108,6 @@ def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("games", total=total)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
-
-
-@contextmanager
-def saving(keeper: Keeper) -> Iterator[None]:
-    """Whatever stops a match, its games are kept."""
-    try:
-        yield
-    except BaseException:
-        if keeper.records:
-            keeper.keep(keeper.records, at_once=True)
-        raise
 
 
 def watching(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:

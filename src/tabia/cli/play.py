@@ -12,8 +12,12 @@ from tabia.cli.games import Moves, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
+    from tabia.games import Game
 
-GameId = Annotated[str | None, typer.Argument(metavar="GAME", help="A game's id; a saved game brings its own.")]
+GameId = Annotated[
+    str | None,
+    typer.Argument(metavar="GAME", help="A game's id; a saved game brings its own, unless that is a file.py:Class."),
+]
 Terminal = Annotated[bool, typer.Option("--terminal", help="Play here, in the terminal.")]
 Against = Annotated[
     list[str] | None,
@@ -26,7 +30,6 @@ Load = Annotated[Path | None, typer.Option(help="Go on with a saved game, or sho
 Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file with several; the last, if not said.")]
 Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
 
-HUMAN = "human"
 _DEFAULT = "mcts:simulations=400"
 
 
@@ -56,13 +59,17 @@ def play(
 
     if not terminal:
         raise TabiaError("The page to play on comes later; play in the terminal: add --terminal.")
-    if load is not None and (game_id or against or moves):
-        raise TabiaError("--load brings its game, its players and its moves; leave the others out.")
+    if load is not None and moves:
+        raise TabiaError("--load brings its moves; leave --moves out.")
     from tabia.cli.sitting import Sitting
     from tabia.cli.terminal import Terminal
     from tabia.players import make as make_player
 
-    sitting = Sitting.at(_wanted(game_id, against, seat, moves, seed) if load is None else _loaded(load, number))
+    if load is None:
+        sitting = Sitting.at(_wanted(game_id, against, seat, moves, seed))
+    else:
+        record = _loaded(load, number)
+        sitting = Sitting.at(record, _trusted(load, record, game_id, against or []))
     Terminal(sitting, make_player(hint, sitting.game) if hint else None).play()
 
 
@@ -86,6 +93,28 @@ def _wanted(
     return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
 
 
+def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]) -> Game:
+    """The game of a record; Python files that the record names are run only if the user named the same ones."""
+    from tabia.core.text import quote
+    from tabia.core.trust import check_data
+    from tabia.games import make
+    from tabia.games.errors import TabiaError
+
+    game = None if game_id is None else make(game_id)
+    if game is not None and game.id != record.game:
+        raise TabiaError(f"{path} holds a game of {quote(record.game)}, not of {game.id}; leave GAME out.")
+    for spec in against:
+        if spec not in record.players:
+            players = ", ".join(map(quote, record.players))
+            raise TabiaError(f"--against {quote(spec)}: {path} brings its players, {players}; leave --against out.")
+    if game is None:
+        fix = f"tabia play {quote(record.game)} --terminal --load {path}"
+        check_data(record.game, source=str(path), fix=fix)
+    for spec in record.players if not record.shown_only else ():
+        check_data(spec, source=str(path), fix=f"add --against {quote(spec)}", named=against)
+    return make(record.game) if game is None else game
+
+
 def _loaded(path: Path, number: int | None) -> Record:
     """A game of a file: the one with this number, or the last."""
     from tabia.evaluation.records import read
@@ -105,4 +134,6 @@ def _seats(count: int, seat: int, against: list[str]) -> tuple[str, ...]:
     if len(against) not in {1, others}:
         raise TabiaError(f"{others} seats are free; name one player for all of them with --against, or {others}.")
     left = iter(against if len(against) == others else against * others)
+    from tabia.evaluation.records import HUMAN
+
     return tuple(HUMAN if place == seat else next(left) for place in range(1, count + 1))

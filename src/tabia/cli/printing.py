@@ -10,9 +10,14 @@ from typing import Any
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as _escape_markup
 from rich.table import Table
 
+from tabia.core import files
+from tabia.core.errors import TabiaError
+from tabia.core.text import is_printable, printable
+
+_LARGEST = 64 * files.MEGABYTE
 _WIDE = 1000  # columns of a page that never wraps, for files and pipes
 
 
@@ -30,6 +35,11 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     return made
 
 
+def escape(text: str) -> str:
+    """Text from outside for Rich: neither its markup nor a terminal's escape sequences are obeyed."""
+    return _escape_markup(printable(text, lines=True))
+
+
 def pairs(rows: dict[str, str]) -> Table:
     """Words and what they mean, side by side."""
     made = Table.grid(padding=(0, 2))
@@ -45,22 +55,40 @@ def verdict_mark(holds: bool) -> str:
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(_safe_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def json_line(value: Any) -> str:
     """One JSON object on one line."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _safe_json(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _safe_json(text: str) -> str:
+    """The same JSON; JSON itself escapes control characters only up to 31."""
+    return "".join(letter if letter == "\n" or is_printable(letter) else f"\\u{ord(letter):04x}" for letter in text)
 
 
 def save(path: Path, text: str) -> None:
     """Write a file, or say why that cannot be done."""
     try:
-        path.write_text(text, encoding="utf-8")
+        files.write_atomic(path, text.encode())
     except OSError as error:
-        from tabia.games.errors import TabiaError
+        raise TabiaError(f"{path} cannot be written: {error.strerror or error}.") from None
 
-        raise TabiaError(f"{path} cannot be written: {error.strerror}.") from None
+
+def lines(path: Path) -> list[str]:
+    """The lines of a text file, or of standard input for `-`."""
+    try:
+        content = sys.stdin.buffer.read(_LARGEST + 1) if path == Path("-") else files.read_bytes(path, _LARGEST)
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise TabiaError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise TabiaError(f"{path} cannot be read: it is not UTF-8 text.") from None
+    if len(content) > _LARGEST:
+        raise TabiaError(f"{path} has more than the {_LARGEST:,} bytes allowed.")
+    found = [line.strip() for line in text.split("\n")]
+    return found[:-1] if found[-1] == "" else found
 
 
 def number(value: float) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import Json, Seed
 from tabia.cli.match import Out
+from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
@@ -24,13 +24,16 @@ Plot = Annotated[Path | None, typer.Option(help="Draw rating against training st
 Games = Annotated[int, typer.Option("--games", min=1, help="Of a run: games of each pairing.")]
 Nearest = Annotated[int, typer.Option(min=1, help="Of a run: each checkpoint meets its nearest K.")]
 Checkpoints = Annotated[int, typer.Option(min=2, help="Of a run: at most so many, evenly spread.")]
+RunGame = Annotated[
+    str | None, typer.Option("--game", metavar="GAME", help="Of a run: its game, if that is a file.py:Class.")
+]
 Simulations = Annotated[int, typer.Option(min=0, help="Of a run: simulations a move; 0 is the network alone.")]
 
 
 def rate(
     sources: Sources, anchor: Anchor = None, anchor_elo: AnchorElo = 0.0, method: Method = "bayes", plot: Plot = None,
     games: Games = 40, nearest: Nearest = 3, checkpoints: Checkpoints = 12, simulations: Simulations = 64,
-    seed: Seed = 0, out: Out = None, as_json: Json = False,
+    seed: Seed = 0, out: Out = None, game: RunGame = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Rate the players of recorded games, or a run's checkpoints in games among them, with 95% intervals.
 
@@ -45,10 +48,12 @@ def rate(
     if len(sources) == 1 and sources[0].is_dir():
         from tabia.cli.tournament import held
         from tabia.evaluation.checkpoints import among_checkpoints
+        from tabia.games import make
 
         planned = among_checkpoints(
-            sources[0], most=checkpoints, simulations=simulations, games=games, nearest=nearest, seed=seed
-        )
+            sources[0], most=checkpoints, simulations=simulations, games=games, nearest=nearest, seed=seed,
+            game=None if game is None else make(game),
+        )  # fmt: skip
         records = held(planned, out)
     else:
         records = list(iterate(sources))

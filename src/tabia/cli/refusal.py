@@ -8,6 +8,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tabia.core.errors import TabiaError
+from tabia.core.text import printable
+
 REFUSED = 2
 """The exit code of anything Tabia refuses, the same as for a misspelt option."""
 
@@ -24,8 +27,8 @@ class Polite(TyperGroup):
         except Exception as error:
             # Looked up, not imported: importing it brings JAX, and who has not loaded it cannot have raised it.
             errors = sys.modules.get("tabia.games.errors")
-            refusal = errors and errors.refusal_in(error)
+            refusal = error if isinstance(error, TabiaError) else errors and errors.refusal_in(error)
             if refusal is None:
                 raise
-            typer.echo(f"tabia: {refusal}", err=True)
+            typer.echo(f"tabia: {printable(str(refusal), lines=True)}", err=True)
             raise typer.Exit(REFUSED) from None

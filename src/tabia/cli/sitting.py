@@ -8,9 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabia.cli.play import HUMAN
 from tabia.evaluation import records
-from tabia.evaluation.records import Record
+from tabia.evaluation.records import HUMAN, Record
 from tabia.games import Game, State, make
 from tabia.games.errors import TabiaError
 from tabia.games.moves import keys
@@ -30,13 +29,12 @@ class Sitting:
     keys: list[jax.Array] = field(default_factory=list)  # of the start, then of each move
 
     @classmethod
-    def at(cls, record: Record) -> Sitting:
-        """Sit down at a game, as far as it has been played."""
-        game = make(record.game)
+    def at(cls, record: Record, game: Game | None = None) -> Sitting:
+        """Sit down at a game, as far as it has been played; `game` is the record's game if it is made already."""
+        game = make(record.game) if game is None else game
         if len(record.players) != game.num_players:
             raise TabiaError(f"{game.id} has {game.num_players} seats; {len(record.players)} are taken.")
-        shown_only = record.finished and HUMAN not in record.players  # its players may be gone, and are not needed
-        seats = [None if spec == HUMAN or shown_only else make_player(spec, game) for spec in record.players]
+        seats = [None if spec == HUMAN or record.shown_only else make_player(spec, game) for spec in record.players]
         sitting = cls(game, seats, record)
         sitting._extend()
         for action in records.actions(game, record):

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.markup import escape
 from rich.text import Text
 
 from tabia.cli import printing
+from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, RecordError

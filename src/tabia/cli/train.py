@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json
+from tabia.cli.printing import escape
+from tabia.core.text import printable
 
 if TYPE_CHECKING:
     from tabia.games.game import Game
@@ -26,6 +27,13 @@ Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
+GameFile = Annotated[
+    str | None, typer.Option("--game", metavar="GAME", help="The run's game, if that is a file.py:Class: it is run.")
+]
+PlayerFiles = Annotated[
+    list[str] | None,
+    typer.Option("--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class: it is run."),
+]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Only say how long this would take here; trains nothing.")]
 Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A player that always answers the same.")]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
@@ -57,33 +65,36 @@ def train(
     _train(Training.begin(run, config), as_json)
 
 
-def resume(path: RunPath, as_json: Lines = False) -> None:
+def resume(path: RunPath, game: GameFile = None, players: PlayerFiles = None, as_json: Lines = False) -> None:
     """Go on with a run from its newest sound checkpoint, exactly as if it had never stopped."""
     from tabia.training.directory import RunDirectory
     from tabia.training.loop import Training
 
-    training = Training.resume(RunDirectory(path))
-    for note in training.notes:
-        typer.echo(f"Passed over: {note}", err=True)
-    if training.progress >= 1.0:
-        typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
-        return
-    _train(training, as_json)
+    run = RunDirectory(path)
+    with run.locked():  # before anything is read, until the last checkpoint is saved
+        training = Training.resume(run, game=_id(game), players=tuple(players or ()))
+        for note in training.notes:
+            typer.echo(f"Passed over: {printable(note)}", err=True)
+        if training.progress >= 1.0:
+            typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
+            return
+        _train(training, as_json)
 
 
 def report(
-    path: RunPath, rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True
-) -> None:
+    path: RunPath, rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
+    game: GameFile = None,
+) -> None:  # fmt: skip
     """Write a run's report.md and its figures."""
     from tabia.cli.match import counting
     from tabia.training.directory import RunDirectory
     from tabia.training.report import write_report
 
     if not rate:
-        typer.echo(write_report(RunDirectory(path), rate=False))
+        typer.echo(write_report(RunDirectory(path), rate=False, game=_id(game)))
         return
     with counting() as tell:
-        written = write_report(RunDirectory(path), tell=tell)
+        written = write_report(RunDirectory(path), tell=tell, game=_id(game))
     typer.echo(written)
 
 
@@ -130,6 +141,13 @@ def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
         typer.echo(f"{player} can be beaten.", err=True)
         raise typer.Exit(1)
     typer.echo(f"Proved: no line of moves beats {player}.", err=True)
+
+
+def _id(game: str | None) -> str | None:
+    """The id of a game that the user named."""
+    from tabia.games import make
+
+    return None if game is None else make(game).id
 
 
 def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int | None, changes: list[str]) -> Config:

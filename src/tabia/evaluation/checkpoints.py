@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tabia.core.text import quote
+from tabia.core.trust import check_data
 from tabia.evaluation.ratings import RatingError
 from tabia.evaluation.tournament import Tournament
 from tabia.games import make
@@ -33,7 +35,9 @@ def among_checkpoints(
 
 
 def _named(run: Path, step: int) -> Game:
-    held = weights.read_manifest(runs.weights_file(str(run), str(step))).metadata.get("game")
-    if not isinstance(held, str) or ".py:" in held:  # a file of weights must not say which code to run
-        raise RatingError(f"{run} does not name a game of Tabia; play its checkpoints with `tabia tournament`.")
+    path = runs.weights_file(str(run), str(step))
+    held = weights.read_manifest(path, within=run).metadata.get("game")
+    if not isinstance(held, str):
+        raise RatingError(f"{path} does not say which game it plays; name it: tabia rate {run} --game GAME")
+    check_data(held, source=str(path), fix=f"tabia rate {run} --game {quote(held)}")
     return make(held)

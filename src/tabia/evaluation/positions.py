@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core import files
+from tabia.core.text import quote
 from tabia.evaluation.openings import begin, game_seed, proceed
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
@@ -23,6 +25,7 @@ from tabia.players.perfect import LIMIT
 from tabia.search.enumeration import TooLarge, positions_by_ply
 from tabia.search.evaluators import random_actions
 
+_LARGEST = 64 * files.MEGABYTE
 _TOGETHER = 512
 _CALLS = 40
 
@@ -103,9 +106,9 @@ def default_last_ply(game: Game) -> int:
 def read(game: Game, path: Path) -> Positions:
     """One position a line, as the moves that lead to it; an empty line is the start."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TabiaError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from None
+        lines = files.read_text(path, _LARGEST).splitlines()
+    except OSError as error:
+        raise TabiaError(f"{path} cannot be read: {error.strerror or error}.") from None
     return of_lines(game, lines, str(path))
 
 
@@ -116,10 +119,10 @@ def of_lines(game: Game, lines: Sequence[str], source: str = "text") -> Position
         try:
             states = replay(game, line)
         except GameError as error:
-            refused.append(f"{source}, line {number}, {line!r}: {error}")
+            refused.append(f"{source}, line {number}, {quote(line)}: {error}")
             continue
         if bool(game.over(states[-1])):
-            refused.append(f"{source}, line {number}, {line!r}: the game is over there, so no move can be judged.")
+            refused.append(f"{source}, line {number}, {quote(line)}: the game is over there, so no move can be judged.")
             continue
         found.append(jax.device_get(states[-1]))
         plies.append(len(states) - 1)

@@ -21,16 +21,24 @@ games, a blank line before each; all these lines are always there and in this or
 from __future__ import annotations
 
 import math
-import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tabia.core import files
+from tabia.core.text import is_printable, quote
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.table import Table
 
 FORMAT = "tabia games 1"
+LIMIT = 256 * files.MEGABYTE
+"""The largest file that is read, in bytes: about a million games of Connect 4."""
+MOST_SEATS = 64
+_WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+HUMAN = "human"
+"""The spec of a seat where a person plays."""
 ENDS = ("over", "resigned", "unfinished")
 """How a game can stop: by its rules, by a player who gave up, or not yet."""
 
@@ -58,6 +66,11 @@ class Record:
         return self.end != "unfinished"
 
     @property
+    def shown_only(self) -> bool:
+        """Whether nobody is left to play: its players may no longer exist, and are not needed."""
+        return self.finished and HUMAN not in self.players
+
+    @property
     def same(self) -> tuple[object, ...]:
         """Equal for games that say the same: the same players in the same seats and the same moves."""
         return (self.game, self.version, self.players, self.moves)
@@ -74,22 +87,25 @@ class Book:
 def written(game: Game, action: int, state: State) -> str:
     """A move as one word: its name, or `#` and the action's number where the name is no single word."""
     name = game.move_name(action, state)
-    return name if name and not name.startswith("#") and not set(name) & set(" ,\t\r\n") else f"#{action}"
+    return name if is_printable(name) and _is_word(name) else f"#{action}"
+
+
+def _is_word(name: str) -> bool:
+    return name.split() == [name] and not name.startswith("#") and "," not in name
 
 
 def actions(game: Game, record: Record) -> list[int]:
     """The actions of a record, each checked to be legal when it was played."""
     if (game.id, game.version) != (record.game, record.version):
         raise RecordError(
-            f"The record is of {record.game}, version {record.version}; {game.id}, version {game.version}, "
+            f"The record is of {quote(record.game)}, version {record.version}; {game.id}, version {game.version}, "
             "cannot replay it."
         )
     table, played = Table(game, seed=record.seed), []
     for number, word in enumerate(record.moves, start=1):
         try:
-            played.append(
-                int(word[1:]) if word[1:].isdigit() and word[0] == "#" else game.parse_move(word, table.state)
-            )
+            is_number = word.startswith("#") and _WHOLE.fullmatch(word[1:])
+            played.append(int(word[1:]) if is_number else game.parse_move(word, table.state))
             table.play(played[-1])
         except GameError as error:
             raise RecordError(f"Move {number}: {error}") from None
@@ -130,26 +146,26 @@ def record_text(record: Record) -> str:
     return "\n".join(lines)
 
 
-def save(path: Path, book: Book) -> None:
-    """Write a file aside, then put it in place, so that there is a whole one at any moment."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+def save(path: Path, book: Book, *, within: Path | None = None) -> None:
+    """Write a file atomically; once this returns, it is on the disk."""
     try:
-        aside.write_text(text(book), encoding="utf-8", newline="\n")
-        aside.replace(path)
+        files.write_atomic(path, text(book).encode(), within=within)
     except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise RecordError(f"{path} cannot be written: {error.strerror}.") from None
+        raise RecordError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def _line(value: str) -> str:
-    if value != value.strip() or not value or len(value.splitlines()) != 1:
-        raise RecordError(f"{value!r} cannot be recorded: one line of text is needed, without spaces around it.")
+    if value != value.strip() or not value or not is_printable(value):
+        raise RecordError(
+            f"{quote(value)} cannot be recorded: a record needs one line of text without control characters or "
+            "spaces around it."
+        )
     return value
 
 
 def _word(value: str) -> str:
-    if value.split() != [value]:
-        raise RecordError(f"{value!r} cannot be recorded: one word is needed.")
+    if value.split() != [value] or not is_printable(value):
+        raise RecordError(f"{quote(value)} cannot be recorded: one word is needed.")
     return value
 
 
@@ -162,14 +178,12 @@ def _number(value: float) -> str:
 # Reading.
 
 
-def read(path: Path) -> Book:
+def read(path: Path, *, within: Path | None = None) -> Book:
     """Read a whole file; RecordError names the line that is damaged and what was expected there."""
     try:
-        content = path.read_text(encoding="utf-8")
+        content = files.read_text(path, LIMIT, within=within)
     except OSError as error:
-        raise RecordError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise RecordError(f"{path} is not a text file, so it holds no records of games.") from None
+        raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
     return parse(content, str(path))
 
 
@@ -177,7 +191,7 @@ def parse(content: str, source: str = "text") -> Book:
     """The inverse of `text`."""
     paragraphs = list(_paragraphs(content, source))
     if not paragraphs or paragraphs[0].lines[0] != FORMAT:
-        found = repr(content.split("\n", 1)[0][:60])
+        found = quote(content[:200].split("\n", 1)[0])
         raise RecordError(f"{source}, line 1: {FORMAT!r} was expected, not {found}. Is it a file of records?")
     head = paragraphs[0]
     head.at = 1
@@ -216,8 +230,8 @@ class _Paragraph:
 
     def whole(self, key: str) -> int:
         value = self.value(key)
-        if not value.removeprefix("-").isdecimal():
-            raise self.refusal(f"`{key}: ` and a whole number")
+        if not _WHOLE.fullmatch(value):
+            raise self.refusal(f"`{key}: ` and a whole number of at most 15 digits")
         return int(value)
 
     def numbers(self, key: str, count: int) -> tuple[float, ...]:
@@ -233,7 +247,7 @@ class _Paragraph:
         """About the line read last."""
         return RecordError(
             f"{self.source}, line {self.first + self.at - 1}: {expected} was expected, not "
-            f"{self.lines[self.at - 1][:80]!r}."
+            f"{quote(self.lines[self.at - 1])}."
         )
 
     def starts(self, word: str) -> bool:
@@ -244,6 +258,8 @@ class _Paragraph:
             line = self.first + len(self.lines)
             raise RecordError(f"{self.source}, line {line}: {expected} was expected, but the game's record ends here.")
         self.at += 1
+        if not is_printable(self.lines[self.at - 1]):
+            raise self.refusal("a line without control characters")
         return self.lines[self.at - 1]
 
 
@@ -260,9 +276,11 @@ def _paragraphs(content: str, source: str) -> Iterator[_Paragraph]:
 def _record(lines: _Paragraph) -> Record:
     game, version = lines.value("game"), lines.whole("version")
     players = [lines.value("seat 1")]
-    while lines.starts("seat "):
+    while lines.starts("seat ") and len(players) < MOST_SEATS:
         players.append(lines.value(f"seat {len(players) + 1}"))
     round_, opening, seed = lines.whole("round"), lines.whole("opening"), lines.whole("seed")
+    if not 0 <= seed < 2**32:
+        raise lines.refusal("`seed: ` and a whole number from 0 to 4294967295")
     moves = tuple(lines.value("moves").split())
     if not 0 <= opening <= len(moves):
         raise lines.refusal(f"at least the {opening} moves of the opening")

@@ -1,5 +1,6 @@
 """Rules: one file per game behind one protocol, the laws every game obeys, and the registry."""
 
+from tabia.core import compile_cache
 from tabia.games.errors import GameError as GameError
 from tabia.games.errors import IllegalMove as IllegalMove
 from tabia.games.errors import TabiaError as TabiaError
@@ -8,3 +9,5 @@ from tabia.games.game import State as State
 from tabia.games.game import Symmetry as Symmetry
 from tabia.games.registry import ids as ids
 from tabia.games.registry import make as make
+
+compile_cache.install()  # here, because everything in Tabia that compiles imports this package

@@ -72,9 +72,9 @@ class Checkers(Game):
     limit: int = 300
 
     def __post_init__(self) -> None:
-        if self.no_progress < 1 or self.limit < 1:
+        if not (1 <= self.no_progress <= 100_000 and 1 <= self.limit <= 100_000):
             raise GameError(
-                f"checkers is drawn after 1 or more actions, not no_progress={self.no_progress}, limit={self.limit}."
+                f"checkers is drawn after 1 to 100,000 actions, not no_progress={self.no_progress}, limit={self.limit}."
             )
 
     @property

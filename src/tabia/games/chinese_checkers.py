@@ -66,8 +66,8 @@ class ChineseCheckers(Game):
         if self.players not in _SEATS[self.fields]:
             allowed = "; ".join(f"{', '.join(map(str, seats))} with fields={size}" for size, seats in _SEATS.items())
             raise GameError(f"players={self.players} with fields={self.fields}: chinese-checkers seats {allowed}.")
-        if self.moves_each is not None and self.moves_each < 1:
-            raise GameError(f"moves_each={self.moves_each}: every seat needs at least one move.")
+        if self.moves_each is not None and not 1 <= self.moves_each <= 100_000:
+            raise GameError(f"moves_each={self.moves_each}: every seat has from 1 to 100,000 moves.")
         if self.moves_each == _MOVES_EACH[self.fields]:
             object.__setattr__(self, "moves_each", None)  # the same game has the same id
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 import numpy as np
+
+from tabia.core.text import xml
 
 SEAT_COLOURS = ("#d1495b", "#edae49", "#2e7d5b", "#30638e", "#7b4b94", "#1d1d1f")
 """One per seat: red, amber, green, blue, violet, black; told apart by the common forms of colour blindness."""
@@ -102,7 +103,7 @@ def text_svg(text: str) -> str:
     lines = text.splitlines() or [""]
     parts = [
         f'<text x="12" y="{22 + 20 * i}" font-family="monospace" font-size="16" fill="{_INK}" xml:space="preserve">'
-        f"{escape(line)}</text>"
+        f"{xml(line)}</text>"
         for i, line in enumerate(lines)
     ]
     return _document(24 + 10 * max(map(len, lines)), 20 * len(lines) + 16, parts, "")
@@ -118,7 +119,7 @@ def _text(centre: tuple[float, float], text: str, *, size: int = 15, fill: str =
     x, y = centre
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size}" fill="{fill}" '
-        f'text-anchor="middle" dominant-baseline="central">{escape(text)}</text>'
+        f'text-anchor="middle" dominant-baseline="central">{xml(text)}</text>'
     )
 
 

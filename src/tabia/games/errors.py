@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tabia.core.errors import TabiaError, did_you_mean, nearest
+from tabia.core.text import quote
+
 if TYPE_CHECKING:
     from tabia.games.game import Game
 
-
-class TabiaError(Exception):
-    """Anything Tabia refuses; its text is meant for people and needs no traceback."""
+__all__ = ["GameError", "IllegalMove", "TabiaError", "did_you_mean", "nearest", "refusal_in"]
 
 
 class GameError(TabiaError):
@@ -26,12 +25,12 @@ class IllegalMove(GameError):
     def __init__(self, game: Game, text: str, state: Any = None) -> None:
         self.text = text
         if state is None:
-            message = f"{text!r} is no move of {game.id}."
+            message = f"{quote(text)} is no move of {game.id}."
         elif bool(game.over(state)):
-            message = f"{text!r} cannot be played, the game is over:\n{game.draw(state)}"
+            message = f"{quote(text)} cannot be played, the game is over:\n{game.draw(state)}"
         else:
             legal = [game.move_name(int(a), state) for a in np.flatnonzero(np.asarray(game.legal(state)))]
-            message = f"{text!r} is not legal here:\n{game.draw(state)}\nLegal moves: {' '.join(legal)}"
+            message = f"{quote(text)} is not legal here:\n{game.draw(state)}\nLegal moves: {' '.join(legal)}"
         super().__init__(message)
 
 
@@ -41,19 +40,3 @@ def refusal_in(error: Exception) -> TabiaError | None:
         return error
     before, raised, sentence = str(error).partition(f"{GameError.__name__}: ")
     return GameError(sentence.strip()) if raised and "callback" in before else None
-
-
-def nearest(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
-    """The known words a misspelt one most likely meant.
-
-    >>> nearest("conect4", ["connect4", "othello"])
-    ['connect4']
-    """
-    return difflib.get_close_matches(word, list(known), n=count, cutoff=0.5)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence naming the nearest known words, or all of them if none is near."""
-    known = list(known)
-    close = nearest(word, known)
-    return f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(known)}."

@@ -9,9 +9,11 @@ path/to/file.py:Class        nim.py:Nim           a game of your own
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.games import connect
 from tabia.games.checkers import Checkers
 from tabia.games.chinese_checkers import ChineseCheckers
@@ -32,6 +34,7 @@ _OWN: dict[str, Callable[..., Game]] = {
     "othello": Othello,
 }
 _LIBRARIES = ("pgx", "spiel")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 def ids() -> list[str]:
@@ -76,29 +79,30 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise GameError(f"{pair!r} in {text!r} is no parameter; write key=value, as in {name}:history=4.")
+            raise GameError(
+                f"{quote(pair)} in {quote(text)} is no parameter; write key=value, as in connect4:history=4."
+            )
         if key.strip() in parameters:
-            raise GameError(f"{key.strip()!r} is given twice in {text!r}.")
+            raise GameError(f"{quote(key.strip())} is given twice in {quote(text)}.")
         parameters[key.strip()] = _number(value.strip(), key.strip())
     return name.strip(), parameters
 
 
 def _number(value: str, key: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise GameError(f"{key}={value}: a whole number is needed.") from None
+    if not _WHOLE.fullmatch(value):
+        raise GameError(f"{quote(key)}={quote(value)}: a whole number of at most 9 digits is needed.")
+    return int(value)
 
 
 def _own(name: str, parameters: dict[str, Any]) -> Game:
     if name not in _OWN:
         known = [*ids(), "connect", *(f"{library}:..." for library in _LIBRARIES)]
-        raise GameError(f"There is no game {name!r}. {did_you_mean(name, known)} `tabia games` lists them all.")
+        raise GameError(f"There is no game {quote(name)}. {did_you_mean(name, known)} `tabia games` lists them all.")
     factory = _OWN[name]
     allowed = [field.name for field in dataclasses.fields(factory)] if isinstance(factory, type) else []
     for key in parameters:
         if key not in allowed:
-            raise GameError(f"{name} takes no parameter {key!r}. {did_you_mean(key, [*allowed, 'history'])}")
+            raise GameError(f"{name} takes no parameter {quote(key)}. {did_you_mean(key, [*allowed, 'history'])}")
     return factory(**parameters)
 
 
@@ -115,4 +119,4 @@ def _from_library(library: str, name: str, parameters: dict[str, Any], id: str) 
 
 def _refuse_parameters(id: str, parameters: dict[str, Any]) -> None:
     if parameters:
-        raise GameError(f"{id!r}: only `history` can be set for such a game, not {', '.join(parameters)}.")
+        raise GameError(f"{quote(id)}: only `history` can be set for such a game, not {quote(', '.join(parameters))}.")

@@ -6,10 +6,11 @@ heads. It says nothing of boards and actions, so one configuration serves many g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.games.errors import did_you_mean
 from tabia.networks.errors import NetworkError
 
@@ -69,7 +70,8 @@ class NetworkConfig:
     """Dense layers and convolutions that no normalisation follows add a bias."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "units", tuple(self.units))
+        if isinstance(self.units, Sequence):  # a list, as JSON and TOML have it; anything else is refused below
+            object.__setattr__(self, "units", tuple(self.units))
         _check_types(self)
         _check_words(self)
         _check_numbers(self)
@@ -93,7 +95,7 @@ class NetworkConfig:
     def from_dict(cls, entries: Mapping[str, Any]) -> NetworkConfig:
         """The configuration `to_dict` gave; what is not named keeps its default, what is unknown is refused."""
         if not isinstance(entries, Mapping):
-            raise NetworkError(f"A network's configuration is a table of names and values, not {entries!r}.")
+            raise NetworkError(f"A network's configuration is a table of names and values, not {quote(entries)}.")
         _refuse_unknown(entries)
         return cls(**entries)
 
@@ -102,7 +104,7 @@ def _refuse_unknown(entries: Mapping[str, Any]) -> None:
     known = [field.name for field in fields(NetworkConfig)]
     for name in entries:
         if name not in known:
-            raise NetworkError(f"A network has no {name!r}. {did_you_mean(str(name), known)}")
+            raise NetworkError(f"A network has no {quote(name)}. {did_you_mean(str(name), known)}")
 
 
 def _check_types(config: NetworkConfig) -> None:
@@ -111,17 +113,17 @@ def _check_types(config: NetworkConfig) -> None:
         right = type(value) in (int, float) if type(default) is float else type(value) is type(default)
         if not right:
             raise NetworkError(
-                f"A network's {field.name} is a {type(default).__name__}, such as {default!r}; got {value!r}."
+                f"A network's {field.name} is a {type(default).__name__}, such as {default!r}; got {quote(value)}."
             )
     if not all(type(width) is int for width in config.units):
-        raise NetworkError(f"A network's units are whole numbers; got {list(config.units)!r}.")
+        raise NetworkError(f"A network's units are whole numbers; got {quote(list(config.units))}.")
 
 
 def _check_words(config: NetworkConfig) -> None:
     for name, known in (("kind", KINDS), ("activation", ACTIVATIONS), ("policy", POLICIES), ("value", VALUES)):
         word = getattr(config, name)
         if word not in known:
-            raise NetworkError(f"A network's {name} cannot be {word!r}. {did_you_mean(word, known)}")
+            raise NetworkError(f"A network's {name} cannot be {quote(word)}. {did_you_mean(word, known)}")
 
 
 def _check_numbers(config: NetworkConfig) -> None:
@@ -133,14 +135,14 @@ def _check_numbers(config: NetworkConfig) -> None:
     }  # fmt: skip
     for name, (low, high) in bounds.items():
         if not low <= getattr(config, name) <= high:
-            raise NetworkError(f"A network's {name} is from {low} to {high}; got {getattr(config, name)}.")
+            raise NetworkError(f"A network's {name} is from {low} to {high}; got {quote(getattr(config, name))}.")
     if config.kernel % 2 == 0:
         raise NetworkError(f"A network's kernel has a middle, so its width is odd; got {config.kernel}.")
     if not 0 <= config.dropout < 1:
-        raise NetworkError(f"A network's dropout is at least 0 and less than 1; got {config.dropout}.")
+        raise NetworkError(f"A network's dropout is at least 0 and less than 1; got {quote(config.dropout)}.")
     if len(config.units) > _MOST_DENSE or not all(1 <= width <= _MOST_WIDE for width in config.units):
         raise NetworkError(
-            f"A network has at most {_MOST_DENSE} units, from 1 to {_MOST_WIDE}; got {list(config.units)}."
+            f"A network has at most {_MOST_DENSE} units, from 1 to {_MOST_WIDE}; got {quote(list(config.units))}."
         )
 
 

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tabia.core.parsing import parse_json
+from tabia.core.text import quote
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError, WeightsError
 from tabia.networks.network import Network
@@ -90,7 +92,9 @@ def parse(header: bytes, size: int) -> Manifest:
         raise WeightsError("It is a safetensors file, but not one of Tabia's: no manifest is in its header.")
     content = _json(text.encode(), "Its manifest")
     if content.get("format") != FORMAT:
-        raise WeightsError(f"Its format is {content.get('format')!r}; this version of Tabia reads format {FORMAT}.")
+        raise WeightsError(
+            f"Its format is {quote(content.get('format'))}; this version of Tabia reads format {FORMAT}."
+        )
     manifest = _manifest(content)
     _check_tensors(manifest)
     _check_header(manifest, entries, size)
@@ -99,22 +103,22 @@ def parse(header: bytes, size: int) -> Manifest:
 
 def _json(text: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except ValueError:
         raise WeightsError(f"{what} is not JSON: this is no safetensors file, or it is damaged.") from None
     return _entry(found, dict)
 
 
 def _entry(found: Any, kind: type) -> Any:
     if type(found) is not kind:
-        raise WeightsError(f"Its manifest is damaged: a {kind.__name__} was expected where {str(found)[:60]!r} stands.")
+        raise WeightsError(f"Its manifest is damaged: a {kind.__name__} was expected where {quote(found)} stands.")
     return found
 
 
 def _manifest(content: dict[str, Any]) -> Manifest:
     network, holds = _network(_entry(content.get("network"), dict)), content.get("holds")
-    if holds not in HOLDS:
-        raise WeightsError(f"It holds {holds!r}; Tabia knows {' and '.join(HOLDS)}.")
+    if not isinstance(holds, str) or holds not in HOLDS:
+        raise WeightsError(f"It holds {quote(holds)}; Tabia knows {' and '.join(HOLDS)}.")
     tensors = {name: _tensor(entry) for name, entry in _entry(content.get("tensors"), dict).items()}
     sha256 = _entry(content.get("sha256"), str)
     return Manifest(network, holds, tensors, sha256, _entry(content.get("metadata"), dict))
@@ -123,7 +127,7 @@ def _manifest(content: dict[str, Any]) -> Manifest:
 def _network(entries: dict[str, Any]) -> Network:
     shape = [_entry(size, int) for size in _entry(entries.get("observation_shape"), list)]
     if len(shape) != 3:
-        raise WeightsError(f"Its manifest is damaged: a board is rows x columns x planes, not {shape}.")
+        raise WeightsError(f"Its manifest is damaged: a board is rows x columns x planes, not {quote(shape)}.")
     try:
         config = NetworkConfig.from_dict(_entry(entries.get("config"), dict))
         actions, players = _entry(entries.get("num_actions"), int), _entry(entries.get("num_players"), int)
@@ -138,8 +142,8 @@ def _tensor(entry: Any) -> Tensor:
     shape = tuple(_entry(size, int) for size in _entry(_entry(entry, dict).get("shape"), list))
     stored, memory = entry.get("stored"), entry.get("memory")
     for name in (stored, memory):
-        if name not in TYPES:
-            raise WeightsError(f"Its manifest names the type {name!r}; Tabia knows {', '.join(TYPES)}.")
+        if not isinstance(name, str) or name not in TYPES:
+            raise WeightsError(f"Its manifest names the type {quote(name)}; Tabia knows {', '.join(TYPES)}.")
     return Tensor(shape, stored, memory)
 
 
@@ -149,7 +153,8 @@ def _check_tensors(manifest: Manifest) -> None:
     check_names(manifest.tensors, expected)
     for name, shape in expected.items():
         if manifest.tensors[name].shape != shape:
-            raise WeightsError(f"{name} has the shape {manifest.tensors[name].shape}; its network needs {shape}.")
+            found = quote(manifest.tensors[name].shape)
+            raise WeightsError(f"{name} has the shape {found}; its network needs {shape}.")
 
 
 def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -159,7 +164,7 @@ def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
             raise WeightsError(f"The tensor {name} is missing.")
     for name in found:
         if name not in expected:
-            raise WeightsError(f"The tensor {name} does not belong to this network.")
+            raise WeightsError(f"The tensor {quote(name)} does not belong to this network.")
 
 
 def _check_header(manifest: Manifest, entries: dict[str, Any], size: int) -> None:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.games.errors import did_you_mean
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
@@ -74,14 +75,14 @@ PRESETS: dict[str, Callable[..., NetworkConfig]] = {
 }  # fmt: skip
 
 
-def make(name: str, **options: Any) -> NetworkConfig:
+def make(name: str, /, **options: Any) -> NetworkConfig:
     """A preset by name; options are its own, or any field of the configuration to change afterwards.
 
     >>> make("s5", filters=16, dropout=0.1).filters
     16
     """
-    if name not in PRESETS:
-        raise NetworkError(f"There is no network {name!r}. {did_you_mean(name, PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise NetworkError(f"There is no network {quote(name)}. {did_you_mean(quote(name), PRESETS)}")
     own = [
         parameter.name for parameter in inspect.signature(PRESETS[name]).parameters.values()
         if parameter.kind is not inspect.Parameter.VAR_POSITIONAL

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
+from tabia.core import files
 from tabia.networks.errors import WeightsError
 from tabia.networks.folding import Folded
 from tabia.networks.manifest import TYPES, Manifest, Tensor, check_names, expected_shapes, parse
@@ -42,7 +42,7 @@ def save(
     path: str | Path, network: Network, weights: Weights, metadata: Mapping[str, Any] | None = None, *,
     store: str | None = None,
 ) -> None:  # fmt: skip
-    """Write weights to a file: aside first, then renamed, so that a reader finds the old file or the new one.
+    """Write weights to a file, atomically: a reader finds the old file or the new one.
 
     `store` ("float32", "float16", "bfloat16") is the type in the file; without, each tensor's own. Half precision
     halves the file; what was float32 in memory is float32 again after loading.
@@ -56,13 +56,19 @@ def save(
     tensors = {name: Tensor(array.shape, kept[name].dtype.name, array.dtype.name) for name, array in arrays.items()}
     _check_shapes(tensors, expected_shapes(network, holds))
     manifest = Manifest(network, holds, tensors, _fingerprint(kept), dict(metadata or {}))
-    _write(Path(path), to_bytes(kept, manifest.to_header()))
-
-
-def load(path: str | Path, *, limit: int = LIMIT) -> Loaded:
-    """The network, its weights (as they were saved: variables or folded) and the notes saved with them."""
     try:
-        with Path(path).open("rb") as file:
+        files.write_atomic(Path(path), to_bytes(kept, manifest.to_header()))
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def load(path: str | Path, *, limit: int = LIMIT, within: Path | None = None) -> Loaded:
+    """The network, its weights (as they were saved: variables or folded) and the notes saved with them.
+
+    `within` is the directory that links must not lead out of.
+    """
+    try:
+        with files.open_regular(Path(path), within=within) as file:
             header, size = _header(file, limit)
             manifest = parse(header, size)
             file.seek(0)
@@ -74,10 +80,10 @@ def load(path: str | Path, *, limit: int = LIMIT) -> Loaded:
         raise WeightsError(f"{path} holds no weights Tabia can use. {error}") from None
 
 
-def read_manifest(path: str | Path) -> Manifest:
+def read_manifest(path: str | Path, *, within: Path | None = None) -> Manifest:
     """What a file says about itself, without reading its tensors."""
     try:
-        with Path(path).open("rb") as file:
+        with files.open_regular(Path(path), within=within) as file:
             return parse(*_header(file, limit=None))
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}.") from None
@@ -178,31 +184,3 @@ def _fingerprint(arrays: Mapping[str, np.ndarray]) -> str:
         digest.update(name.encode() + b"\0")
         digest.update(arrays[name].tobytes())
     return digest.hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Aside, to the disk, then in place; the directory too, so that the new name survives a power cut."""
-    aside = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            aside = Path(file.name)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.chmod(0o644)
-        aside.replace(path)
-        sync_directory(path.parent)
-    except OSError as error:
-        raise WeightsError(f"{path} cannot be written: {error.strerror or error}.") from None
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
-
-
-def sync_directory(directory: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

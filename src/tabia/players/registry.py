@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tabia.core.text import quote
 from tabia.games.errors import did_you_mean
 from tabia.games.game import Game
 from tabia.players import modifiers, perfect, runs
@@ -36,9 +37,9 @@ def make(text: str, game: Game) -> Player:
     """
     spec = parse(text)
     if spec.name not in PLAYERS:
-        raise PlayerError(f"There is no player {spec.name!r}. {did_you_mean(spec.name, PLAYERS)}")
+        raise PlayerError(f"There is no player {quote(spec.name)}. {did_you_mean(spec.name, PLAYERS)}")
     if spec.what is not None and spec.name not in _WITH_RUN:
-        raise PlayerError(f"{spec.name} takes options only, as in {_EXAMPLES[spec.name]}; {spec.what!r} is none.")
+        raise PlayerError(f"{spec.name} takes options only, as in {_EXAMPLES[spec.name]}; {quote(spec.what)} is none.")
     options = Options(spec)
     player = PLAYERS[spec.name](game, spec, options)
     habits = modifiers.read(options)

@@ -11,6 +11,7 @@ untrained                           first weights of the default network, for an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,9 @@ from typing import Any
 import jax
 
 import tabia
+from tabia.core import files
+from tabia.core.text import quote
+from tabia.core.trust import names_code
 from tabia.games import registry
 from tabia.games.errors import GameError, did_you_mean
 from tabia.games.game import Game
@@ -28,6 +32,8 @@ from tabia.players.spec import Options, PlayerError, Spec
 WEIGHTS = "weights.safetensors"
 UNTRAINED = "untrained"
 SHIPPED = Path(tabia.__file__).parent / "agents"
+_STEP = re.compile("[0-9]{1,12}")
+_LARGEST_BEST = 64  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +57,9 @@ def find(game: Game, spec: Spec, options: Options) -> Agent:
             raise PlayerError(f"{spec}: {UNTRAINED} has no versions; try {spec.name}:{UNTRAINED},seed=1.")
         return untrained(game, options.whole("seed", 0, low=0, high=2**31 - 1))
     options.only_with("seed", f"{spec.name}:{UNTRAINED}")
-    path = weights_file(spec.what, spec.version)
-    return load(game, path)
+    place = _place(spec.what)
+    within = place if (place / "checkpoints").is_dir() and not place.is_relative_to(SHIPPED) else None
+    return load(game, weights_file(spec.what, spec.version), within=within)
 
 
 @lru_cache(maxsize=8)
@@ -62,9 +69,9 @@ def untrained(game: Game, seed: int = 0) -> Agent:
     return Agent(network, _fold(network, network.init(jax.random.key(seed))))
 
 
-def load(game: Game, path: Path) -> Agent:
-    """The agent in a file of weights, if it is one for this game."""
-    loaded = weights.load(path)
+def load(game: Game, path: Path, *, within: Path | None = None) -> Agent:
+    """The agent in a file of weights, if it is one for this game; `within` is the run directory it must lie in."""
+    loaded = weights.load(path, within=within)
     network = _fitting(game, loaded.network, loaded.metadata, path)
     holds = loaded.weights
     return Agent(network, _fold(network, holds) if isinstance(holds, Variables) else holds, path)
@@ -78,7 +85,7 @@ def weights_file(what: str, version: str | None = None) -> Path:
     place = _place(what)
     if place.is_file() or (place / WEIGHTS).is_file():
         if version is not None:
-            raise PlayerError(f"{place} holds one network, so it has no version {version!r}; leave it out.")
+            raise PlayerError(f"{place} holds one network, so it has no version {quote(version)}; leave it out.")
         return place if place.is_file() else place / WEIGHTS
     return place / "checkpoints" / _folder(place, version or "best") / WEIGHTS
 
@@ -86,7 +93,7 @@ def weights_file(what: str, version: str | None = None) -> Path:
 def steps(run: Path) -> dict[int, str]:
     """The steps a run has checkpoints of, in order, and the folder of each."""
     folders = [path.parent.name for path in (run / "checkpoints").glob(f"*/{WEIGHTS}")]
-    return {int(name): name for name in sorted((name for name in folders if name.isdecimal()), key=int)}
+    return {int(name): name for name in sorted((name for name in folders if _STEP.fullmatch(name)), key=int)}
 
 
 def shipped() -> list[str]:
@@ -103,18 +110,30 @@ def shipped_folder(name: str) -> Path:
 
 def _place(what: str) -> Path:
     """The run directory, folder or file that is meant; what lies there goes before what is shipped."""
-    path = Path(what).expanduser()
-    if path.is_file() or (path / WEIGHTS).is_file() or (path / "checkpoints").is_dir():
+    path = _path(what)
+    if path is not None and (path.is_file() or (path / WEIGHTS).is_file() or (path / "checkpoints").is_dir()):
         return path
     if what in shipped():
         return shipped_folder(what)
-    if path.is_dir():
+    if path is not None and path.is_dir():
         raise PlayerError(f"{what} is no run: it has neither checkpoints nor {WEIGHTS}.")
     hint = f" {did_you_mean(what, shipped())}" if shipped() else ""
     raise PlayerError(
-        f"There is no run {what!r}: no such directory or file, and no shipped agent of that name "
+        f"There is no run {quote(what)}: no such directory or file, and no shipped agent of that name "
         f"({_shipped_in_words()}).{hint}"
     )
+
+
+def _path(what: str) -> Path | None:
+    """The path a text means; None if no file can have that name."""
+    try:
+        path = Path(what).expanduser()
+        path.lstat()
+    except FileNotFoundError:
+        return path
+    except (OSError, RuntimeError, ValueError):  # too long, of a user who does not exist, with a NUL byte
+        return None
+    return path
 
 
 def _shipped_in_words() -> str:
@@ -130,21 +149,22 @@ def _folder(run: Path, version: str) -> str:
         return known[max(known)]
     if version == "best":
         return _best(run, known)
-    if version.isdecimal() and int(version) in known:
+    if _STEP.fullmatch(version) and int(version) in known:
         return known[int(version)]
     shown = list(known) if len(known) <= 8 else [*list(known)[:3], "...", *list(known)[-3:]]
     raise PlayerError(
-        f"The run {run} has no version {version!r}. It has best, latest and the steps {', '.join(map(str, shown))}."
+        f"The run {run} has no version {quote(version)}. It has best, latest and the steps "
+        f"{', '.join(map(str, shown))}."
     )
 
 
 def _best(run: Path, known: dict[int, str]) -> str:
     """What the file `best` names; the latest where there is none, or where its checkpoint is gone."""
     try:
-        named = (run / "best").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
+        named = files.read_text(run / "best", _LARGEST_BEST).strip()
+    except OSError:
         named = ""
-    return known[int(named)] if named.isdecimal() and int(named) in known else known[max(known)]
+    return known[int(named)] if _STEP.fullmatch(named) and int(named) in known else known[max(known)]
 
 
 def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path) -> Network:
@@ -154,11 +174,11 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
         other = _game(held)
         if other is None or other.id != game.id:
             if other is None or other.name != game.name or not network.config.any_size:
-                raise PlayerError(f"{path} holds a network for {held}, not for {game.id}.")
+                raise PlayerError(f"{path} holds a network for {quote(held)}, not for {game.id}.")
             network = network.at(game.observation_shape, game.num_actions)
     if version is not None and version != game.version:
         raise PlayerError(
-            f"{path} was trained on version {version} of {game.id}; the rules are now at version {game.version}."
+            f"{path} was trained on version {quote(version)} of {game.id}; the rules are now at version {game.version}."
         )
     wanted = (game.observation_shape, game.num_actions, game.num_players)
     if (network.observation_shape, network.num_actions, network.num_players) != wanted:
@@ -172,7 +192,7 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
 
 def _game(id: str) -> Game | None:
     """The game a file says it is for; never one in a file of Python, because reading weights must not run code."""
-    if ".py:" in id:
+    if names_code(id):
         return None
     try:
         return registry.make(id)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.games.errors import TabiaError, did_you_mean
 
 
@@ -49,9 +50,11 @@ def parse(text: str) -> Spec:
     for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))
         if not key or not value:
-            raise PlayerError(f"{part!r} in {text!r} is no option; write key=value, as in mcts:simulations=800.")
+            raise PlayerError(
+                f"{quote(part)} in {quote(text)} is no option; write key=value, as in mcts:simulations=800."
+            )
         if key in options:
-            raise PlayerError(f"{key!r} is given twice in {text!r}.")
+            raise PlayerError(f"{quote(key)} is given twice in {quote(text)}.")
         options[key] = value
     if what is None:
         return Spec(name.strip(), None, None, options)
@@ -110,7 +113,7 @@ class Options:
         """Refuse options that no reader asked for."""
         for key in self.spec.options:
             if key not in self.known:
-                raise PlayerError(f"{self.spec.name} has no option {key!r}. {did_you_mean(key, self.known)}")
+                raise PlayerError(f"{self.spec.name} has no option {quote(key)}. {did_you_mean(key, self.known)}")
 
     def _take(self, key: str) -> str | None:
         if key not in self.known:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from xml.sax.saxutils import escape
 
 import jax
 import numpy as np
 
+from tabia.core.text import printable, xml
 from tabia.games.game import Game
 from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VALUE, VISITS, Tree
 
@@ -82,7 +82,8 @@ def dot(root: Branch) -> str:
 
     def add(branch: Branch, name: str) -> None:
         bold = ", penwidth=3" if branch.main else ""
-        lines.append(f'  {name} [label="{branch.move}\\n{branch.visits}  {branch.value:+.2f}"{bold}];')
+        move = printable(branch.move).replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'  {name} [label="{move}\\n{branch.visits}  {branch.value:+.2f}"{bold}];')
         for number, child in enumerate(branch.children):
             lines.append(f"  {name} -> {name}_{number};")
             add(child, f"{name}_{number}")
@@ -125,7 +126,7 @@ def _place(branch: Branch, depth: int, left: float, boxes: list[str], lines: lis
 
 def _box(branch: Branch, middle: float, y: float) -> str:
     edge = "#d1495b" if branch.main else "#c8b88a"
-    rows = (escape(branch.move), f"{branch.visits}   {branch.value:+.2f}")
+    rows = (xml(branch.move), f"{branch.visits}   {branch.value:+.2f}")
     texts = "".join(
         f'<text x="{middle:.1f}" y="{y + 19 + 18 * i:.1f}" font-family="sans-serif" font-size="13" fill="#3b3a36" '
         f'text-anchor="middle">{row}</text>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.games.errors import did_you_mean
 from tabia.training.errors import TrainingError
 
@@ -25,11 +26,17 @@ def check_bounds(settings: Any) -> None:
         value = getattr(settings, field.name)
         if "low" in field.metadata:
             _check_number(settings, field, value)
-        elif "words" in field.metadata and value not in field.metadata["words"]:
+        elif "words" in field.metadata and (type(value) is not str or value not in field.metadata["words"]):
             known = field.metadata["words"]
-            raise TrainingError(f"{_name(settings, field)} cannot be {value!r}. {did_you_mean(str(value), known)}")
+            raise TrainingError(
+                f"{_name(settings, field)} cannot be {quote(value)}. {did_you_mean(quote(value), known)}"
+            )
         elif isinstance(field.default, bool) and not isinstance(value, bool):
-            raise TrainingError(f"{_name(settings, field)} is true or false; got {value!r}.")
+            raise TrainingError(f"{_name(settings, field)} is true or false; got {quote(value)}.")
+        elif isinstance(field.default, str) and not isinstance(value, str):
+            raise TrainingError(f"{_name(settings, field)} is a text; got {quote(value)}.")
+        elif isinstance(field.default, tuple) and field.type == "tuple[str, ...]" and not _are_texts(value):
+            raise TrainingError(f"{_name(settings, field)} is a list of texts; got {quote(value)}.")
 
 
 def _check_number(settings: Any, field: dataclasses.Field[Any], value: Any) -> None:
@@ -38,7 +45,11 @@ def _check_number(settings: Any, field: dataclasses.Field[Any], value: Any) -> N
     right = type(value) is int or (not whole and type(value) is float)
     if not right or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
-        raise TrainingError(f"{_name(settings, field)} is {kind} from {low:g} to {high:g}; got {value!r}.")
+        raise TrainingError(f"{_name(settings, field)} is {kind} from {low:g} to {high:g}; got {quote(value)}.")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(entry, str) for entry in value)
 
 
 def _name(settings: Any, field: dataclasses.Field[Any]) -> str:

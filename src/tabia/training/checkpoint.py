@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,21 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
+from tabia.core import files
+from tabia.core.parsing import parse_json
+from tabia.core.text import quote
 from tabia.networks import weights
 from tabia.networks.errors import WeightsError
-from tabia.networks.weights import sync_directory
 from tabia.training import state as states
-from tabia.training.directory import BEST, RunDirectory, write_synced, write_whole
+from tabia.training.directory import BEST, RunDirectory
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 _FORMAT = "tabia checkpoint 4"
+_LARGEST_MANIFEST, _LARGEST_HEADER = files.MEGABYTE, 64 * files.MEGABYTE
+_CYCLE = re.compile("0|[1-9][0-9]{0,11}")
 Watch = Callable[[str], None]
 
 
@@ -50,22 +55,25 @@ def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: 
     `watch` is told each step done.
     """
     done = watch or (lambda step: None)
-    place, aside = run.checkpoints / str(ledger.cycle), run.checkpoints / f".{ledger.cycle}.aside"
+    place = run.checkpoints / str(ledger.cycle)
+    aside = run.checkpoints / files.random_name(str(ledger.cycle), "aside")
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        if files.exists(run.metrics):
+            files.sync_file(run.metrics)  # a checkpoint never comes before the metrics that lead to it
+        files.make_directory(run.checkpoints, within=run.path)
+        aside.mkdir()
         done("made")
         _write(aside, plan, state, ledger, done)
-        if place.exists():  # it was passed over when the run was resumed: nobody saves a cycle twice
+        if files.exists(place):  # it was passed over when the run was resumed: nobody saves a cycle twice
             _pass_over(place)
         aside.rename(place)
         done("renamed")
-        sync_directory(run.checkpoints)
+        files.sync_directory(run.checkpoints)
         done("synced")
-        verify(place)
+        verify(place, within=run.path)
         done("verified")
         if plan.config.gate.kind != "none":
-            write_whole(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode())
+            files.write_atomic(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode(), within=run.path)
         _prune(run, ledger.cycle, plan.config.checkpoints.resumable)
         done("pruned")
     except (OSError, WeightsError) as error:
@@ -89,9 +97,10 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
     for cycle in held:
         place = run.checkpoints / str(cycle)
         try:
-            manifest = verify(place)
+            manifest = verify(place, within=run.path)
             if STATE in manifest["files"]:  # otherwise it is kept for its weights alone
-                return Checkpoint(place, _ledger(place, manifest), load(plan, place, manifest)), troubles
+                state = load(plan, place, manifest, within=run.path)
+                return Checkpoint(place, _ledger(place, manifest), state), troubles
         except TrainingError as error:
             troubles.append(str(error))
     if held:
@@ -103,24 +112,33 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
 
 
 def cycles(run: RunDirectory) -> list[int]:
-    """The cycles of which there are checkpoints, whole or not."""
+    """The cycles of which there are checkpoints, whole or not; a link is none."""
     if not run.checkpoints.is_dir():
         return []
-    return [int(path.name) for path in run.checkpoints.iterdir() if path.name.isdecimal()]
+    try:
+        files.contained(run.checkpoints, run.path)
+    except OSError as error:
+        raise TrainingError(f"{run.checkpoints} cannot be used: {error.strerror}.") from None
+    found = [path for path in run.checkpoints.iterdir() if _CYCLE.fullmatch(path.name)]
+    return [int(path.name) for path in found if path.is_dir() and not path.is_symlink()]
 
 
-def load(plan: Plan, place: Path, manifest: dict[str, Any]) -> State:
-    """The state a checkpoint holds, for this plan."""
+def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | None = None) -> State:
+    """The state a checkpoint holds, for this plan; a file larger than such a state is not read."""
     game = plan.game
     held = (manifest.get("game"), manifest.get("game_version"))
     if held != (game.id, game.version):
         raise TrainingError(
-            f"{place} is of {held[0]}, version {held[1]}; this run is of {game.id}, version {game.version}."
+            f"{place} is of {quote(held[0])}, version {quote(held[1])}; this run is of {game.id}, version "
+            f"{game.version}."
         )
     try:
-        arrays = _arrays((place / STATE).read_bytes())
-    except (OSError, safetensors.SafetensorError, ValueError) as error:
-        raise TrainingError(f"{place / STATE} cannot be read: {error}.") from None
+        limit = states.size(plan) + _LARGEST_HEADER
+        arrays = _arrays(files.read_bytes(place / STATE, limit, within=within))
+    except OSError as error:
+        raise TrainingError(f"{place / STATE} cannot be read: {error.strerror or error}.") from None
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{place / STATE} cannot be read: {quote(str(error))}.") from None
     try:
         return states.from_arrays(plan, arrays)
     except TrainingError as error:
@@ -128,34 +146,51 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any]) -> State:
 
 
 def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
-    try:
-        ledger = Ledger(**manifest["ledger"])
-    except (KeyError, TypeError) as error:
-        raise TrainingError(f"{place / MANIFEST} is damaged: its ledger cannot be read ({error}).") from None
+    entries, known = manifest.get("ledger"), {field.name: field for field in fields(Ledger)}
+    if not isinstance(entries, dict) or not {"cycle"} <= set(entries) <= set(known):
+        raise TrainingError(f"{place / MANIFEST} is damaged: its ledger has other entries than {', '.join(known)}.")
+    for name, value in entries.items():
+        if type(value) not in (int, type(known[name].default)) or not 0 <= value < 2**53:
+            raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its ledger cannot be {quote(value)}.")
+    ledger = Ledger(**entries)
     if ledger.cycle != int(place.name):
         raise TrainingError(f"{place} is of cycle {ledger.cycle}, not of cycle {place.name}.")
     return ledger
 
 
-def verify(place: Path) -> dict[str, Any]:
-    """The manifest of a checkpoint whose files are what it says; TrainingError otherwise."""
-    try:
-        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{place} is no checkpoint, or a damaged one: {error}.") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise TrainingError(f"{place} is no checkpoint of this Tabia: its manifest does not say {_FORMAT!r}.")
-    files = manifest.get("files")
-    if not isinstance(files, dict) or WEIGHTS not in files:
-        raise TrainingError(f"{place / MANIFEST} is damaged: it does not name {WEIGHTS}.")
-    for name, digest in files.items():
+def verify(place: Path, *, within: Path | None = None) -> dict[str, Any]:
+    """The manifest of a checkpoint whose files are what it says; TrainingError otherwise.
+
+    `within` is the run directory, which links must not lead out of; without it, the checkpoint's own.
+    """
+    within = within or place
+    manifest = _manifest(place, within)
+    for name, digest in manifest["files"].items():
         try:
-            with (place / name).open("rb") as file:
+            with files.open_regular(place / name, within=within) as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise TrainingError(f"{place / name} cannot be read: {error.strerror or error}.") from None
         if found != digest:
             raise TrainingError(f"{place / name} is damaged: it is not what was saved.")
+    return manifest
+
+
+def _manifest(place: Path, within: Path) -> dict[str, Any]:
+    """The manifest as it stands; it names no other files than a checkpoint has."""
+    try:
+        manifest = parse_json(files.read_bytes(place / MANIFEST, _LARGEST_MANIFEST, within=within))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise TrainingError(f"{place} is no checkpoint, or a damaged one: {why or error}.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise TrainingError(f"{place} is no checkpoint of this Tabia: its manifest does not say {_FORMAT!r}.")
+    named = manifest.get("files")
+    if not isinstance(named, dict) or WEIGHTS not in named:
+        raise TrainingError(f"{place / MANIFEST} is damaged: it does not name {WEIGHTS}.")
+    for name in named:
+        if name not in (WEIGHTS, STATE):
+            raise TrainingError(f"{place / MANIFEST} names {quote(name)}, which is no file of a checkpoint.")
     return manifest
 
 
@@ -166,14 +201,14 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
     content = to_bytes(states.to_arrays(state))
-    write_synced(folder / STATE, content)
+    files.write_new(folder / STATE, content)
     done("state")
-    files = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
-             STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
+    digests = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+               STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
     manifest = {"format": _FORMAT, "game": game.id, "game_version": game.version, "ledger": asdict(ledger),
-                "files": files}  # fmt: skip
-    write_synced(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
-    sync_directory(folder)
+                "files": digests}  # fmt: skip
+    files.write_new(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
+    files.sync_directory(folder)
     done("manifest")
 
 
@@ -184,7 +219,7 @@ def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
             _pass_over(run.checkpoints / str(cycle))
     whole = [cycle for cycle in sorted(cycles(run)) if (run.checkpoints / str(cycle) / STATE).exists()]
     for cycle in whole[:-resumable]:
-        _forget_state(run.checkpoints / str(cycle))
+        _forget_state(run, run.checkpoints / str(cycle))
     for left in run.checkpoints.glob(".*.aside"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -196,14 +231,14 @@ def _pass_over(place: Path) -> None:
     place.rename(kept)
 
 
-def _forget_state(place: Path) -> None:
+def _forget_state(run: RunDirectory, place: Path) -> None:
     """Keep a checkpoint's weights alone: the manifest first, so that it never names a file that is gone."""
     try:
-        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-        manifest["files"].pop(STATE, None)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        manifest = _manifest(place, run.path)
+    except TrainingError:
         return  # damaged: left as it is, for whoever wants to look into it
-    write_whole(place / MANIFEST, json.dumps(manifest, indent=2).encode())
+    manifest["files"].pop(STATE, None)
+    files.write_atomic(place / MANIFEST, json.dumps(manifest, indent=2).encode(), within=run.path)
     (place / STATE).unlink(missing_ok=True)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
 from tabia.training.bounds import bounded, check_bounds, one_of
@@ -264,7 +265,7 @@ FIXED = frozenset({
 
 def _check_together(config: Config) -> None:
     if not isinstance(config.other_boards, tuple) or not all(isinstance(board, str) for board in config.other_boards):
-        raise TrainingError(f"other_boards is a list of games' ids; got {config.other_boards!r}.")
+        raise TrainingError(f"other_boards is a list of games' ids; got {quote(config.other_boards)}.")
     if config.other_boards and not config.network.any_size:
         raise TrainingError("other_boards needs a network for any size of board, such as --set network=any_size.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
@@ -278,7 +279,17 @@ def _check_together(config: Config) -> None:
     for name, steps in config.schedule:
         if name in FIXED or name.startswith("network."):
             raise TrainingError(f"{name} cannot be scheduled: it stays the same throughout a run.")
-        if not steps or steps[0][0] != 0 or list(steps) != sorted(steps, key=lambda step: step[0]):
+        if not _are_steps(steps):
             raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")
     for start in config.changes if config.schedule else ():
         replace(config, schedule=()).changed(config.scheduled(start))  # refuses what does not go together there
+
+
+def _are_steps(steps: Any) -> bool:
+    """Whether these are (share of the run, value) pairs that start at 0 and rise."""
+    if not isinstance(steps, tuple) or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
+        return False
+    starts = [start for start, _ in steps]
+    if not all(type(start) in (int, float) for start in starts):
+        return False
+    return bool(starts) and starts[0] == 0 and starts == sorted(starts)

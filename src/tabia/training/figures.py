@@ -6,6 +6,7 @@ or markers too.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,20 +14,21 @@ from typing import Any, NamedTuple
 
 import jax
 
+from tabia.core.text import printable, shorten
 from tabia.games.game import Game
 from tabia.training import series
 from tabia.training.config import Config
-from tabia.training.directory import make_folder
-from tabia.training.errors import TrainingError
+from tabia.training.directory import RunDirectory
 from tabia.training.series import Curve, Line
 
+FIGURES = "figures"
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 _COLOURS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 _STYLE: Any = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e5e5e5",
     "axes.axisbelow": True, "font.size": 9, "legend.frameon": False, "lines.linewidth": 1.4, "lines.markersize": 4,
-    "svg.hashsalt": "tabia",
+    "svg.hashsalt": "tabia", "text.parse_math": False,
 }  # fmt: skip
 
 
@@ -54,28 +56,32 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_STYLE)
 
 
-def draw(folder: Path, game: Game, config: Config, lines: Sequence[Line]) -> dict[str, Path]:
+def draw(run: RunDirectory, game: Game, config: Config, lines: Sequence[Line]) -> dict[str, Path]:
     """Draw all figures the metrics suffice for; the file of each by its name."""
     drawings = [
         _losses(config, lines), _entropy(lines), _games(game, lines), _matches(lines), _perfect(lines),
         _openings(game, lines), _agreement(lines),
     ]  # fmt: skip
-    return {drawing.name: save(folder, drawing) for drawing in drawings if drawing is not None}
+    return {drawing.name: save(run, drawing) for drawing in drawings if drawing is not None}
 
 
-def save(folder: Path, drawing: Drawing) -> Path:
+def save(run: RunDirectory, drawing: Drawing) -> Path:
     """Draw one figure into a file; the same numbers make the same file."""
     from matplotlib.figure import Figure
 
-    path = make_folder(folder) / f"{drawing.name}.svg"
+    path, content = run.make_folder(run.path / FIGURES) / f"{drawing.name}.svg", io.BytesIO()
     with style():
         figure = Figure(figsize=(7, drawing.height), layout="constrained")
         drawing.draw(figure)
-        try:
-            figure.savefig(path, metadata={"Date": None})
-        except OSError as error:
-            raise TrainingError(f"{path} cannot be written: {error.strerror or error}.") from None
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    run.write(path, content.getvalue())
     return path
+
+
+def label(name: str) -> str:
+    """A name for a legend: short and printable; Matplotlib would leave out one that starts with an underscore."""
+    text = printable(shorten(name))
+    return f" {text}" if text.startswith("_") else text
 
 
 def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
@@ -131,7 +137,7 @@ def _matches(lines: Sequence[Line]) -> Drawing | None:
             cycles, share = [game["cycle"] for game in games], [100 * game["share"] for game in games]
             low, high = [100 * game["low"] for game in games], [100 * game["high"] for game in games]
             axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(cycles, share, color=colour, marker=marker, label=opponent)
+            axes.plot(cycles, share, color=colour, marker=marker, label=label(opponent))
             if len(games) == 1:
                 axes.vlines(cycles, low, high, color=colour)
         axes.set(xlabel="cycle", ylabel="share of the points, %,\nwith 95% interval", ylim=(0, 102))
@@ -141,11 +147,11 @@ def _matches(lines: Sequence[Line]) -> Drawing | None:
 
 
 def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
-    shares, moves = series.openings(lines)
+    shares, moves = series.openings(lines, num_actions=game.num_actions)
     if len(shares.cycles) < 2:
         return None
     start = game.init(jax.random.key(0))
-    names = ["others" if move is None else game.move_name(move, start) for move in moves]
+    names = ["others" if move is None else label(game.move_name(move, start)) for move in moves]
 
     def draw(figure: Any) -> None:
         import matplotlib

@@ -52,12 +52,17 @@ class Training:
         return cls(run, config, state, Ledger())
 
     @classmethod
-    def resume(cls, run: RunDirectory) -> Training:
-        """A run from its newest sound checkpoint, or from its start where it has saved none."""
-        config = run.config()
+    def resume(cls, run: RunDirectory, *, game: str | None = None, players: tuple[str, ...] = ()) -> Training:
+        """A run from its newest sound checkpoint, or from its start where it has saved none.
+
+        `game` and `players` are Python files the caller names (see `RunDirectory.config`). To keep other processes
+        away from reading until training ends, hold `run.locked()` around both.
+        """
+        config = run.config(game=game, players=players)
         plan = Plan(config)
         plan.check()
-        found, troubles = checkpoint.newest(run, plan)
+        with run.locked():
+            found, troubles = checkpoint.newest(run, plan)
         if found is None:
             return cls(run, config, states.begin(plan), Ledger())
         return cls(run, config, found.state, found.ledger, troubles, found.ledger.cycle)

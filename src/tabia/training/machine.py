@@ -13,12 +13,14 @@ from typing import Any
 
 import jax
 
-from tabia.training.directory import RunDirectory, write_whole
-from tabia.training.errors import TrainingError
+from tabia.core import files
+from tabia.core.parsing import parse_json
+from tabia.training.directory import RunDirectory
 from tabia.training.loop import Onlooker, Training
 from tabia.training.state import whereabouts
 
 MACHINE = "machine.json"
+_LARGEST = files.MEGABYTE
 _LIBRARIES = ("tabia", "jax", "jaxlib", "flax", "optax", "numpy", "pgx", "mctx")
 
 
@@ -26,23 +28,31 @@ class Machine(Onlooker):
     """Notes the machine when a run starts; a run may go on elsewhere, so entries say from which cycle on they hold."""
 
     def begun(self, training: Training) -> None:
-        before = [entry for entry in read(training.run) if entry.get("from_cycle", 0) < training.ledger.cycle]
+        before = [entry for entry in read(training.run) if entry["from_cycle"] < training.ledger.cycle]
         replay = whereabouts(training.state)
         entries = [*before, {"from_cycle": training.ledger.cycle, **describe(), "replay": replay}]
-        path = training.run.path / MACHINE
-        try:
-            write_whole(path, (json.dumps(entries, indent=2) + "\n").encode())
-        except OSError as error:
-            raise TrainingError(f"{path} cannot be written: {error.strerror or error}.") from None
+        training.run.write(training.run.path / MACHINE, (json.dumps(entries, indent=2) + "\n").encode())
 
 
 def read(run: RunDirectory) -> list[dict[str, Any]]:
-    """The entries, oldest first; none where the file is missing or damaged."""
+    """The entries, oldest first; none where the file is missing or damaged.
+
+    `from_cycle` is a whole number and `versions` a table in every entry; the rest is as the file has it.
+    """
     try:
-        entries = json.loads((run.path / MACHINE).read_text(encoding="utf-8"))
+        entries = parse_json(files.read_bytes(run.path / MACHINE, _LARGEST, within=run.path))
     except (OSError, ValueError):
         return []
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [_sound(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _sound(entry: dict[str, Any]) -> dict[str, Any]:
+    cycle, versions = entry.get("from_cycle"), entry.get("versions")
+    return {
+        **entry,
+        "from_cycle": cycle if type(cycle) is int and 0 <= cycle < 2**53 else 0,
+        "versions": versions if isinstance(versions, dict) else {},
+    }
 
 
 def describe() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tabia.core.trust import names_code
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.networks import Network
@@ -90,6 +91,9 @@ class Plan:
                 board.check_now(cycles=self.config.cycles // len(names))
                 board.check_like(self)
 
+    def _can_teach(self, spec: str) -> bool:
+        return not names_code(spec) and isinstance(make_player(spec, self.game), Random | Greedy | Initialize)
+
     def check_like(self, first: Plan) -> None:
         """Refuse a board that the first one's weights do not fit."""
         mine, its = self.game, first.game
@@ -113,9 +117,7 @@ class Plan:
             raise TrainingError("search.finish does not go with games of chance: what a move brings is not known.")
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError("search.cut_loops does not go with games of chance.")
-        if config.selfplay.teacher and not isinstance(
-            make_player(config.selfplay.teacher, game), Random | Greedy | Initialize
-        ):
+        if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):
             raise TrainingError(
                 f"selfplay.teacher={config.selfplay.teacher!r}: random, greedy and initialize can teach."
             )

@@ -5,6 +5,7 @@ The file is read again as long as the tournament is the same, so a second report
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from tabia.evaluation.plot import plot, steps
 from tabia.evaluation.records import RecordError
 from tabia.evaluation.tournament import Tournament, play_tournament
 from tabia.games.game import Game
-from tabia.training.directory import RunDirectory, make_folder
+from tabia.training.directory import RunDirectory
 
 FILE = "ratings.txt"
 
@@ -53,29 +54,30 @@ def rated(
     )
 
     def draw(path: Path) -> None:
-        plot(path, [names[row] for row in order], elo, error)
+        plot(path, [names[row] for row in order], elo, error, within=run.path)
 
     return Rated(tuple(cycles[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
 
 
 def _played(run: RunDirectory, tournament: Tournament, tell: Tell) -> list[records.Record]:
-    path, kind = make_folder(run.games) / FILE, "tournament"
-    if not _same(path, kind, tournament.settings):
-        path.unlink(missing_ok=True)
-    keeper = Keeper(path, kind, tournament.settings)
+    path, kind = run.make_folder(run.games) / FILE, "tournament"
+    if not _same(run, path, kind, tournament.settings):
+        with contextlib.suppress(OSError):  # what cannot be removed cannot be replaced either, and that is reported
+            path.unlink(missing_ok=True)
     whole = tournament.total
+    with Keeper(path, kind, tournament.settings, within=run.path) as keeper:
 
-    def watch(games: Sequence[records.Record]) -> None:
-        keeper.keep(games)
-        tell(sum(game.finished for game in games), whole)
+        def watch(games: Sequence[records.Record]) -> None:
+            keeper.keep(games)
+            tell(sum(game.finished for game in games), whole)
 
-    found = play_tournament(tournament, done=keeper.records, watch=watch)
-    keeper.keep(found, at_once=True)
+        found = play_tournament(tournament, done=keeper.records, watch=watch)
+        keeper.keep(found, at_once=True)
     return found
 
 
-def _same(path: Path, kind: str, settings: str) -> bool:
+def _same(run: RunDirectory, path: Path, kind: str, settings: str) -> bool:
     try:
-        return records.read(path).about.get(kind) == settings
+        return records.read(path, within=run.path).about.get(kind) == settings
     except RecordError:
         return False

@@ -5,22 +5,24 @@ write_report(RunDirectory(Path("runs/connect4")))
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tabia.core.text import markdown, markdown_code, shorten
 from tabia.games.errors import TabiaError
 from tabia.games.game import Game
 from tabia.networks.summary import counts, trunk
 from tabia.training import figures, machine, metrics, samples, series
 from tabia.training.config import Config
-from tabia.training.directory import RunDirectory, make_folder, write_whole
-from tabia.training.errors import TrainingError
+from tabia.training.directory import RunDirectory
+from tabia.training.figures import FIGURES
 from tabia.training.plan import Plan
 from tabia.training.rated import Rated, Tell, rated
 from tabia.training.series import Line
 
-REPORT, FIGURES = "report.md", "figures"
+REPORT = "report.md"
 _ROWS = 10  # of a table
 _LATEST = 20  # cycles that "latest" is the mean of
 
@@ -37,33 +39,33 @@ class Found:
     rated: Rated | str  # or why there are no ratings
 
 
-def write_report(run: RunDirectory, *, rate: bool = True, tell: Tell = lambda done, whole: None) -> Path:
+def write_report(
+    run: RunDirectory, *, rate: bool = True, tell: Tell = lambda done, whole: None, game: str | None = None
+) -> Path:
     """Write report.md and figures/.
 
+    `game` is the game's id if that is a Python file, which is run only for a caller who names it.
     `rate` lets the checkpoints play each other for ratings, which takes a while; `tell` hears how far that is.
     """
-    config = run.config()
+    config = run.config(game=game, command="report")
     plan = Plan(config)
     lines = [line for line in metrics.read(run) if line.get("board", config.game) == config.game]  # the first board's
     ratings: Rated | str = _rated(run, plan, tell) if rate else "Ratings were not asked for."
     drawn: dict[str, Path] = {}
     if figures.available():
-        drawn = figures.draw(run.path / FIGURES, plan.game, config, lines)
+        drawn = figures.draw(run, plan.game, config, lines)
         if isinstance(ratings, Rated):
-            drawn["ratings"] = make_folder(run.path / FIGURES) / "ratings.svg"
+            drawn["ratings"] = run.make_folder(run.path / FIGURES) / "ratings.svg"
             with figures.style():
                 ratings.draw(drawn["ratings"])
     text = compose(Found(run, config, plan.game, lines, drawn, ratings), network=_network(plan))
-    try:
-        write_whole(run.path / REPORT, text.encode())
-    except OSError as error:
-        raise TrainingError(f"{run.path / REPORT} cannot be written: {error.strerror or error}.") from None
+    run.write(run.path / REPORT, text.encode())
     return run.path / REPORT
 
 
 def compose(found: Found, *, network: str) -> str:
     """The report's text."""
-    parts = [f"# A run of {found.config.game}", _about(found, network)]
+    parts = [f"# A run of {markdown(found.config.game)}", _about(found, network)]
     if not found.lines:
         parts.append("No cycle was finished yet, so there is nothing to report.")
         return "\n\n".join(parts) + "\n"
@@ -82,8 +84,8 @@ def _about(found: Found, network: str) -> str:
     last = found.lines[-1] if found.lines else {"cycle": 0, "seconds": 0.0, "total_games": 0, "positions": 0}
     planned = f"{config.minutes:g} minutes" if config.minutes else f"{config.cycles:,} cycles"
     rows = [
-        ("game", f"{game.id}, version {game.version}: {game.title}"),
-        ("recipe, seed", f"{config.recipe}, {config.seed}"),
+        ("game", markdown(f"{game.id}, version {game.version}: {game.title}")),
+        ("recipe, seed", markdown(f"{config.recipe}, {config.seed}")),
         ("length", f"{last['cycle']:,} cycles in {last['seconds'] / 60:.1f} minutes of wall clock; planned: {planned}"),
         ("played", f"{last['total_games']:,} games, {last['positions']:,} positions"),
         ("search", f"{config.search.rule}, {config.search.simulations} simulations a move"),
@@ -96,11 +98,12 @@ def _about(found: Found, network: str) -> str:
 def _machines(run: RunDirectory) -> list[tuple[str, str]]:
     rows = []
     for entry in machine.read(run):
-        since = f", from cycle {entry['from_cycle']:,}" if entry.get("from_cycle") else ""
-        versions = ", ".join(f"{name} {version}" for name, version in entry.get("versions", {}).items())
+        since = f", from cycle {entry['from_cycle']:,}" if entry["from_cycle"] else ""
+        versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
         commit = f", commit {entry['commit']}" if entry.get("commit") else ""
         device = f"{entry.get('device')} on {entry.get('processor')}, {entry.get('cores')} cores"
-        rows += [(f"device{since}", device), ("versions", f"Python {entry.get('python')}, {versions}{commit}")]
+        software = f"Python {entry.get('python')}, {versions}{commit}"
+        rows += [(f"device{since}", markdown(shorten(device, 500))), ("versions", markdown(shorten(software, 500)))]
     return rows
 
 
@@ -125,7 +128,9 @@ def _latest(found: Found) -> str:
         ("the network's probability of the move played", mean("prior", ".3f")),
     ]
     for opponent, games in series.matches(found.lines).items():
-        rows.append((f"share of the points against `{opponent}`, cycle {games[-1]['cycle']:,}", _share(games[-1])))
+        rows.append(
+            (f"share of the points against {markdown_code(opponent)}, cycle {games[-1]['cycle']:,}", _share(games[-1]))
+        )
     for name, words in (("keeps_network", "network alone"), ("keeps_searched", "with search")):
         held = [line for line in found.lines if name in line]
         if held:
@@ -142,7 +147,7 @@ def _strength(found: Found) -> list[str]:
         words = "Matches against fixed opponents, from varied openings, each in every seating."
         rows = [(f"{line['cycle']:,}", *(_share(_at(games, line["cycle"])) for games in played.values()))
                 for line in series.spread([line for line in found.lines if "matches" in line], _ROWS)]  # fmt: skip
-        headings = ("cycle", *(f"against `{opponent}`" for opponent in played))
+        headings = ("cycle", *(f"against {markdown_code(opponent)}" for opponent in played))
         parts += [
             "### Against fixed opponents",
             words,
@@ -227,7 +232,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: int
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(re.sub(r"(?<!\\)\|", r"\|", cell) for cell in cells) + " |"
 
 
 def _figure(found: Found, name: str) -> str:
@@ -251,7 +256,7 @@ def _rated(run: RunDirectory, plan: Plan, tell: Tell) -> Rated | str:
     try:
         return rated(run, plan.game, simulations=plan.config.evaluation.simulations, tell=tell)
     except TabiaError as error:
-        return f"No ratings: {error}"
+        return f"No ratings: {markdown(str(error))}"
 
 
 def _network(plan: Plan) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from tabia.core.text import markdown, markdown_block
 from tabia.evaluation.records import Record, RecordError, actions
 from tabia.games.game import Game
 from tabia.games.table import Table
@@ -17,19 +18,19 @@ def section(run: RunDirectory, game: Game) -> list[str]:
     """The newest stored games that differ, each with its final board; nothing where none are stored."""
     try:
         cycle, held = next(((cycle, held) for cycle, held in reversed(stored(run).items()) if held), (0, []))
+        chosen = list({record.moves: record for record in held}.values())[:_GAMES]
+        shown = [readable(game, record) for record in chosen]
     except RecordError as error:
-        return ["## Games", f"The stored games cannot be read: {error}"]
-    chosen = list({record.moves: record for record in held}.values())[:_GAMES]
-    if not chosen:
-        return []
+        return ["## Games", f"The stored games cannot be read: {markdown(str(error))}"]
     words = f"Self-play after cycle {cycle:,}, from the start. All stored games are in `games/`."
-    return ["## Games", words, *(readable(game, record) for record in chosen)]
+    return ["## Games", words, *shown] if shown else []
 
 
 def readable(game: Game, record: Record) -> str:
     """One game: its moves, how it ended, the final board."""
     text = "\n".join(textwrap.wrap(notation(game, record), 100))
-    return f"**{result(record)}**, {len(record.moves)} moves\n\n```\n{text}\n\n{_final(game, record)}\n```"
+    block = markdown_block(f"{text}\n\n{_final(game, record)}")
+    return f"**{result(record)}**, {len(record.moves)} moves\n\n{block}"
 
 
 def notation(game: Game, record: Record) -> str:

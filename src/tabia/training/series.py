@@ -51,12 +51,14 @@ def matches(lines: Sequence[Line]) -> dict[str, list[Line]]:
     return found
 
 
-def openings(lines: Sequence[Line], *, bands: int = 9, most: int = 60) -> tuple[Curve, list[int | None]]:
+def openings(
+    lines: Sequence[Line], *, bands: int = 9, most: int = 60, num_actions: int = 2**16
+) -> tuple[Curve, list[int | None]]:
     """How often each move opened a game: shares [K, bands] and the moves, None for all rarer ones together.
 
     The moves kept are the commonest of the whole run; they stand in the order of their numbers.
     """
-    actions = [int(action) for line in lines for action in line.get("first_moves") or {}]
+    actions = [int(action) for line in lines for action in line.get("first_moves") or {} if int(action) < num_actions]
 
     def row(found: dict[str, int]) -> list[int]:
         return [found.get(str(action), 0) for action in range(max(actions, default=0) + 1)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from tabia.core.parsing import parse_toml
+from tabia.core.text import printable, quote
 from tabia.games.errors import TabiaError, did_you_mean
 from tabia.networks import NetworkConfig, presets
 from tabia.training.config import SECTIONS, Config
@@ -26,9 +27,9 @@ def names() -> list[str]:
 def from_toml(text: str, source: str) -> Config:
     """The configuration in a text; errors name the source."""
     try:
-        return from_tables(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise TrainingError(f"{source} is no TOML: {error}.") from None
+        return from_tables(parse_toml(text))
+    except ValueError as error:
+        raise TrainingError(f"{source} is no TOML: {printable(str(error))}.") from None
     except TabiaError as error:
         raise TrainingError(f"{source}: {error}") from None
 
@@ -38,7 +39,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
     known = [*_TOP, *SECTIONS, "network", "schedule"]
     for name in tables:
         if name not in known:
-            raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, known)}")
+            raise TrainingError(f"There is no setting {quote(name)}. {did_you_mean(name, known)}")
     if not isinstance(tables.get("game"), str):
         raise TrainingError('A configuration names its game: game = "connect4".')
     values = {name: _like(_DEFAULTS[name], tables[name]) for name in _TOP if name in tables}
@@ -72,14 +73,14 @@ def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
     for text in assignments:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise TrainingError(f"--set {text}: a name and a value are needed, as in learner.rate=0.001.")
+            raise TrainingError(f"--set {quote(text)}: a name and a value are needed, as in learner.rate=0.001.")
         section, _, key = name.rpartition(".")
         if name == "network":
             tables["network"] = {"preset": value}
         elif name == "schedule":
             tables["schedule"] = _value(value)
         elif name not in names() and not (section == "network" and "preset" in tables["network"]):
-            raise TrainingError(f"There is no setting {name!r}. {did_you_mean(name, names())}")
+            raise TrainingError(f"There is no setting {quote(name)}. {did_you_mean(name, names())}")
         elif section:
             tables[section][key] = _value(value)
         else:
@@ -90,41 +91,49 @@ def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
 def _value(text: str) -> Any:
     """A TOML value; what is none is a word."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 
 def _section(section: str, kind: type[Any], table: Any) -> Any:
     if not isinstance(table, Mapping):
-        raise TrainingError(f"[{section}] is a table of names and values; got {table!r}.")
+        raise TrainingError(f"[{section}] is a table of names and values; got {quote(table)}.")
     known = {field.name: field for field in fields(kind)}
     for name in table:
         if name not in known:
-            raise TrainingError(f"There is no setting {section}.{name}. {did_you_mean(name, known)}")
+            raise TrainingError(f"There is no setting {section}.{quote(name)}. {did_you_mean(name, known)}")
     return kind(**{name: _like(known[name].default, value) for name, value in table.items()})
 
 
-def _network(table: Mapping[str, Any]) -> NetworkConfig:
+def _network(table: Any) -> NetworkConfig:
     """A network's own settings, or a preset's name and options."""
+    if not isinstance(table, Mapping):
+        raise TrainingError(
+            f'[network] is a table of names and values, such as preset = "tower" and blocks = 5; got {quote(table)}.'
+        )
     options = {name: _frozen(value) for name, value in table.items() if name != "preset"}
     if "preset" not in table:
         return NetworkConfig.from_dict(options)
-    if table["preset"] == "mlp" and "units" in options:
+    if table["preset"] == "mlp" and isinstance(options.get("units"), tuple):
         return presets.mlp(*options.pop("units")).changed(**options)
     return presets.make(table["preset"], **options)
 
 
-def _schedule(table: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _schedule(table: Any) -> tuple[tuple[str, Any], ...]:
+    if not isinstance(table, Mapping):
+        raise TrainingError(f"[schedule] is a table of names and steps; got {quote(table)}.")
     for name in table:
         if name not in names():
-            raise TrainingError(f"There is no setting {name!r} to schedule. {did_you_mean(name, names())}")
+            raise TrainingError(f"There is no setting {quote(name)} to schedule. {did_you_mean(name, names())}")
     return tuple((name, _frozen(steps)) for name, steps in table.items())
 
 
 def _like(default: Any, value: Any) -> Any:
     """A whole number where a float is wanted is a float; a list is a tuple."""
-    return float(value) if isinstance(default, float) and type(value) is int else _frozen(value)
+    if isinstance(default, float) and type(value) is int and abs(value) < 2**53:
+        return float(value)
+    return _frozen(value)
 
 
 def _frozen(value: Any) -> Any:

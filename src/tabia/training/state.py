@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -111,6 +112,17 @@ def _size(ring: Ring) -> float:
     return float(sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(ring)))
 
 
+def size(plan: Plan) -> int:
+    """Bytes of all arrays of a plan's state."""
+    plain = [_plain_shape(leaf) for leaf in jax.tree.leaves(_shapes(plan))]
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in plain)
+
+
+@lru_cache(maxsize=2)
+def _shapes(plan: Plan) -> State:
+    return jax.eval_shape(lambda: begin(plan))
+
+
 def playing(state: State) -> Variables:
     """The weights that play."""
     return state.learned.averaged if state.champion is None else state.champion
@@ -124,7 +136,7 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
 
 def from_arrays(plan: Plan, arrays: Mapping[str, np.ndarray]) -> State:
     """The state these arrays hold; refused unless names, shapes and types are those of the plan."""
-    like = jax.eval_shape(lambda: begin(plan))
+    like = _shapes(plan)
     expected, shape = jax.tree_util.tree_flatten_with_path(like)
     names = {jax.tree_util.keystr(path): leaf for path, leaf in expected}
     if set(names) != set(arrays):
@@ -139,8 +151,12 @@ def _plain(leaf: Array) -> np.ndarray:
     return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
 
+def _plain_shape(leaf: Any) -> Any:
+    return jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
+
+
 def _like(name: str, leaf: Any, array: np.ndarray, place: jax.Device | None) -> Array:
-    plain = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
+    plain = _plain_shape(leaf)
     if plain.shape != array.shape or plain.dtype != array.dtype:
         raise TrainingError(
             f"The saved state is not one of this configuration: {name} is {array.dtype}{list(array.shape)}, "

@@ -15,18 +15,22 @@ Axis letters: W rows, B lanes.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 
+from tabia.core import files
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
 from tabia.games.game import Game
 from tabia.games.table import Table
-from tabia.training.directory import RunDirectory, make_folder
+from tabia.training.directory import RunDirectory
 from tabia.training.loop import Onlooker, Training
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
+
+_CYCLE = re.compile("[0-9]{1,12}")
 
 
 class StoredGames(Onlooker):
@@ -34,8 +38,7 @@ class StoredGames(Onlooker):
 
     def begun(self, training: Training) -> None:
         """A run killed between a checkpoint and its games goes on from there: they are written now."""
-        for left in training.run.games.glob(".*.part"):  # by a process that was killed while it wrote
-            left.unlink(missing_ok=True)
+        files.remove_unfinished(training.run.games)
         cycle = training.ledger.cycle
         if training.saved == cycle and not (training.run.games / f"{cycle}.txt").exists():
             self.saved(training)
@@ -72,13 +75,14 @@ def games(game: Game, ring: Ring, count: int, *, player: str, rows: int | None =
 def store(run: RunDirectory, cycle: int, found: list[Record]) -> None:
     """Write a checkpoint's games, if there are any."""
     if found:
-        records.save(make_folder(run.games) / f"{cycle}.txt", Book({"cycle": str(cycle)}, found))
+        folder = run.make_folder(run.games)
+        records.save(folder / f"{cycle}.txt", Book({"cycle": str(cycle)}, found), within=run.path)
 
 
 def stored(run: RunDirectory) -> dict[int, list[Record]]:
     """All stored games by cycle, in order."""
-    paths = [path for path in run.games.glob("*.txt") if path.stem.isdecimal()]
-    return {int(path.stem): records.read(path).records for path in sorted(paths, key=lambda path: int(path.stem))}
+    paths = {int(path.stem): path for path in run.games.glob("*.txt") if _CYCLE.fullmatch(path.stem)}
+    return {cycle: records.read(paths[cycle], within=run.path).records for cycle in sorted(paths)}
 
 
 def _told(ring: Ring, rows: int | None) -> Told:

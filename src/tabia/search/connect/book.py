@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tabia.core import files
+from tabia.core.parsing import parse_json
 from tabia.games.errors import GameError
 from tabia.search.connect.bits import Board
 from tabia.search.connect.positions import children, has_line, keys
@@ -22,6 +24,7 @@ from tabia.search.connect.positions import children, has_line, keys
 SHELF = Path(__file__).parent.parent / "books"
 """Where the shipped books stand."""
 _FORMAT = "tabia connect book 1"
+_LARGEST = files.GIGABYTE
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +74,18 @@ def write(path: Path, rows: int, columns: int, line: int, stones: int, scores: n
     raw = scores.astype(np.int8).tobytes()
     title = {"format": _FORMAT, "rows": rows, "columns": columns, "line": line, "stones": stones}
     title |= {"positions": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    aside = path.with_suffix(".aside")
-    aside.write_bytes(json.dumps(title).encode() + b"\n" + zlib.compress(raw, 9))
-    aside.replace(path)
+    files.write_atomic(path, json.dumps(title).encode() + b"\n" + zlib.compress(raw, 9))
 
 
 def read(path: Path, board: Board) -> Book:
     """The book in a file, for this board."""
-    first, _, packed = path.read_bytes().partition(b"\n")
     try:
-        title = json.loads(first)
+        first, _, packed = files.read_bytes(path, _LARGEST).partition(b"\n")
+        title = parse_json(first)
         size = (title["rows"], title["columns"], title["line"])
         raw = zlib.decompressobj().decompress(packed, title["positions"] + 1)
         sound = title["format"] == _FORMAT and hashlib.sha256(raw).hexdigest() == title["sha256"]
-    except (ValueError, KeyError, TypeError, zlib.error):
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
         raise GameError(f"{path} is no opening book, or a damaged one.") from None
     if not sound:
         raise GameError(f"{path} is no opening book, or a damaged one.")

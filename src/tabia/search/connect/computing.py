@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tabia.core import files
 from tabia.search.connect.book import SHELF, file_name, openings, write
 from tabia.search.connect_solver import Solver
 
@@ -32,18 +33,12 @@ def compute(path: Path, solver: Solver, positions: np.ndarray) -> np.ndarray:
         rows = missing[first : first + _PORTION]
         scores[rows] = solver.solve_many(positions[rows])
         if time.monotonic() - saved > _SAVE_SECONDS or rows[-1] == missing[-1]:
-            _save(path, scores)
+            files.write_atomic(path, scores.tobytes())
             saved = time.monotonic()
             rate = (first + len(rows)) / (saved - started)
             left = len(missing) - first - len(rows)
             print(f"{left:,} of {len(positions):,} left, {rate:.1f}/s, {left / rate / 60:.0f} min", flush=True)
     return scores
-
-
-def _save(path: Path, scores: np.ndarray) -> None:
-    aside = path.with_suffix(".aside")
-    aside.write_bytes(scores.tobytes())
-    aside.replace(path)
 
 
 def main() -> None:

@@ -1,0 +1,86 @@
+"""Locks between processes: a file that one process at a time holds; it frees itself when its process ends."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import threading
+from pathlib import Path
+from types import TracebackType
+
+
+class _Held(threading.local):
+    """The locks of one thread: how often each is held, and its descriptor."""
+
+    def __init__(self) -> None:
+        self.by_path: dict[str, tuple[int, int]] = {}
+
+
+_held = _Held()
+
+
+class FileLock:
+    """An exclusive lock on a path, for `with`; the same thread may take it again inside.
+
+    Entering raises BlockingIOError at once if somebody else holds the lock. The file is created without following a
+    link, is never truncated, and is removed on release.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+
+    def __enter__(self) -> FileLock:
+        count, descriptor = _held.by_path.get(str(self._path), (0, -1))
+        if not count:
+            descriptor = self._acquire()
+        _held.by_path[str(self._path)] = count + 1, descriptor
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        count, descriptor = _held.by_path[str(self._path)]
+        if count > 1:
+            _held.by_path[str(self._path)] = count - 1, descriptor
+            return
+        del _held.by_path[str(self._path)]
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            pass  # a read-only directory keeps the file; it locks nothing by itself
+        finally:
+            os.close(descriptor)
+
+    def _acquire(self) -> int:
+        """A locked descriptor of the file that has this path now; the holder before may just have removed its own."""
+        while True:
+            descriptor = _open(self._path)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(descriptor, self._path):
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, f"its lock {path.name} is a symbolic link", str(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"its lock {path.name} is not a regular file", str(path))
+    return descriptor
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
