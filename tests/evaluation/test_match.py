@@ -76,14 +76,13 @@ def test_the_same_seed_gives_the_same_games_and_another_gives_others(played: Pla
 @pytest.mark.parametrize("steps", [1, 4, 7, 12])
 def test_a_match_that_is_stopped_and_continued_equals_one_in_one_go(played: Played, steps: int, tmp_path: Path) -> None:
     match, path = _match(), tmp_path / "games.txt"
-    keeper = Keeper(path, "match", match.settings)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), Keeper(path, "match", match.settings) as keeper:
         play(match, watch=_stop_after(steps, keeper))
-    again = Keeper(path, "match", match.settings)
-    assert again.records == keeper.records
+    with Keeper(path, "match", match.settings) as again:
+        assert again.records == keeper.records
     assert play(match, done=again.records).records == played.records
-    with pytest.raises(MatchError, match="seed was 5, not 6"):
-        Keeper(path, "match", _match(seed=6).settings)
+    with pytest.raises(MatchError, match="seed was 5, not 6"), Keeper(path, "match", _match(seed=6).settings):
+        pass
 
 
 def _stop_after(steps: int, keeper: Keeper):  # type: ignore[no-untyped-def]

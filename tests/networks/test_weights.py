@@ -153,7 +153,7 @@ def test_foreign_files_are_refused(kind: str, path: Path) -> None:
 def test_no_file_and_no_directory(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="cannot be read: No such file"):
         load(tmp_path / "nowhere")
-    with pytest.raises(WeightsError, match="cannot be read: Is a directory"):
+    with pytest.raises(WeightsError, match="cannot be read: it is a directory"):
         load(tmp_path)
     with pytest.raises(WeightsError, match="cannot be written: No such file"):
         save(tmp_path / "no" / "where", NETWORK, lived_in(NETWORK))

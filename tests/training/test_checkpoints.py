@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import pytest
 
 from tabia.networks import weights
 from tabia.players import runs
-from tabia.training import checkpoint, gate, health, loop, metrics
+from tabia.training import checkpoint, gate, health, loop
 from tabia.training.config import GateSettings
 from tabia.training.cycle import Report
 from tabia.training.directory import BEST, RunDirectory
@@ -234,19 +235,23 @@ def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory,
 
 
 def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) -> None:
-    monkeypatch.setattr(metrics, "write_whole", full)
+    monkeypatch.setattr(os, "fsync", full)
+    training = Training(run, TINY, watched.training.state, watched.training.ledger)
     with pytest.raises(TrainingError, match=r"metrics.jsonl cannot be written: No space left"):
-        Metrics().begun(watched.training)
+        Metrics().begun(training)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
 def test_a_disk_that_is_really_full_stops_the_metrics(run: RunDirectory, watched) -> None:
-    run.metrics.unlink()
-    run.metrics.symlink_to("/dev/full")
+    """The system itself refuses to write on."""
     training = Training(run, TINY, watched.training.state, watched.training.ledger)
     report = type("Report", (), {"fields": lambda self: {"games": 1}})()
-    with pytest.raises(TrainingError, match=r"No space left.*last checkpoint is sound"):
-        Metrics().cycled(training, report)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (run.metrics.stat().st_size, before[1]))
+    try:
+        with pytest.raises(TrainingError, match=r"File too large.*last checkpoint is sound"):
+            Metrics().cycled(training, report)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture
@@ -257,14 +262,14 @@ def read_only(monkeypatch: pytest.MonkeyPatch):
         if os.geteuid():
             path.chmod(0o555)
             return
-        real_open, real_mkdir = Path.open, Path.mkdir
+        real_open, real_mkdir = os.open, Path.mkdir
 
-        def check(self: Path, mode: str = "w") -> None:
-            if path in (self, *self.parents) and set(mode) & set("wax+"):
+        def check(self: Path, flags: int = os.O_CREAT) -> None:
+            if path in (self, *self.parents) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
                 raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
-        monkeypatch.setattr(Path, "open", lambda self, mode="r", *rest, **more: (
-            check(self, mode), real_open(self, mode, *rest, **more))[1])  # fmt: skip
+        monkeypatch.setattr(os, "open", lambda self, flags, *rest, **more: (
+            check(Path(self), flags), real_open(self, flags, *rest, **more))[1])  # fmt: skip
         monkeypatch.setattr(Path, "mkdir", lambda self, *rest, **more: (
             check(self), real_mkdir(self, *rest, **more))[1])  # fmt: skip
 
@@ -289,15 +294,31 @@ def test_a_read_only_folder(run: RunDirectory, watched, read_only, tmp_path: Pat
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(run: RunDirectory) -> None:
-    with run.locked(), pytest.raises(TrainingError, match="being trained by another process"):
-        train(resumed(run))
+    """Somebody else, here another thread, holds the lock: not even the checkpoint is read."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with run.locked():
+            held.set()
+            done.wait(60)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait(60)
+    try:
+        with pytest.raises(TrainingError, match="being trained by another process"):
+            resumed(run)
+    finally:
+        done.set()
+        other.join()
+    assert resumed(run).ledger.cycle == 4
 
 
 def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirectory) -> None:
     path = run.games / "4.txt"
     expected = path.read_bytes()
     path.unlink()
-    (run.games / ".4.txt.1234.part").write_text("half a ga")
+    (run.games / ".4.txt.0123456789abcdef.tmp").write_text("half a ga")
     StoredGames().begun(resumed(run))
     assert path.read_bytes() == expected and not list(run.games.glob(".*"))
 

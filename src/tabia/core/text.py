@@ -58,6 +58,11 @@ def quote(value: object, limit: int = LONGEST_QUOTE) -> str:
         return f"a {type(value).__name__}"
 
 
+def plain(value: object, limit: int = LONGEST_QUOTE) -> str:
+    """The same without quotes, for names that a sentence mentions."""
+    return printable(shorten(value, limit)) if isinstance(value, str) else quote(value, limit)
+
+
 def xml(text: str) -> str:
     """The text as content of an XML element or of an attribute in double quotes."""
     return _escape_xml(printable(text), {'"': "&quot;"})

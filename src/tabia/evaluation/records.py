@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tabia.core import files
-from tabia.core.text import is_printable, quote
+from tabia.core.text import is_printable, plain, quote
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.table import Table
@@ -98,7 +98,7 @@ def actions(game: Game, record: Record) -> list[int]:
     """The actions of a record, each checked to be legal when it was played."""
     if (game.id, game.version) != (record.game, record.version):
         raise RecordError(
-            f"The record is of {quote(record.game)}, version {record.version}; {game.id}, version {game.version}, "
+            f"The record is of {plain(record.game)}, version {record.version}; {game.id}, version {game.version}, "
             "cannot replay it."
         )
     table, played = Table(game, seed=record.seed), []
@@ -279,8 +279,6 @@ def _record(lines: _Paragraph) -> Record:
     while lines.starts("seat ") and len(players) < MOST_SEATS:
         players.append(lines.value(f"seat {len(players) + 1}"))
     round_, opening, seed = lines.whole("round"), lines.whole("opening"), lines.whole("seed")
-    if not 0 <= seed < 2**32:
-        raise lines.refusal("`seed: ` and a whole number from 0 to 4294967295")
     moves = tuple(lines.value("moves").split())
     if not 0 <= opening <= len(moves):
         raise lines.refusal(f"at least the {opening} moves of the opening")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.games import connect
 from tabia.games.checkers import Checkers
 from tabia.games.chinese_checkers import ChineseCheckers
@@ -90,7 +90,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
 
 def _number(value: str, key: str) -> int:
     if not _WHOLE.fullmatch(value):
-        raise GameError(f"{quote(key)}={quote(value)}: a whole number of at most 9 digits is needed.")
+        raise GameError(f"{plain(key)}={plain(value)}: a whole number is needed, of at most 9 digits.")
     return int(value)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabia.core.parsing import parse_json
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError, WeightsError
 from tabia.networks.network import Network
@@ -164,7 +164,7 @@ def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
             raise WeightsError(f"The tensor {name} is missing.")
     for name in found:
         if name not in expected:
-            raise WeightsError(f"The tensor {quote(name)} does not belong to this network.")
+            raise WeightsError(f"The tensor {plain(name)} does not belong to this network.")
 
 
 def _check_header(manifest: Manifest, entries: dict[str, Any], size: int) -> None:

@@ -21,7 +21,7 @@ import jax
 
 import tabia
 from tabia.core import files
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.core.trust import names_code
 from tabia.games import registry
 from tabia.games.errors import GameError, did_you_mean
@@ -174,7 +174,7 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
         other = _game(held)
         if other is None or other.id != game.id:
             if other is None or other.name != game.name or not network.config.any_size:
-                raise PlayerError(f"{path} holds a network for {quote(held)}, not for {game.id}.")
+                raise PlayerError(f"{path} holds a network for {plain(held)}, not for {game.id}.")
             network = network.at(game.observation_shape, game.num_actions)
     if version is not None and version != game.version:
         raise PlayerError(

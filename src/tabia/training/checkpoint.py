@@ -24,7 +24,7 @@ from safetensors.numpy import save as to_bytes
 
 from tabia.core import files
 from tabia.core.parsing import parse_json
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.networks import weights
 from tabia.networks.errors import WeightsError
 from tabia.training import state as states
@@ -129,7 +129,7 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
     held = (manifest.get("game"), manifest.get("game_version"))
     if held != (game.id, game.version):
         raise TrainingError(
-            f"{place} is of {quote(held[0])}, version {quote(held[1])}; this run is of {game.id}, version "
+            f"{place} is of {plain(held[0])}, version {plain(held[1])}; this run is of {game.id}, version "
             f"{game.version}."
         )
     try:
@@ -148,7 +148,9 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
 def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
     entries, known = manifest.get("ledger"), {field.name: field for field in fields(Ledger)}
     if not isinstance(entries, dict) or not {"cycle"} <= set(entries) <= set(known):
-        raise TrainingError(f"{place / MANIFEST} is damaged: its ledger has other entries than {', '.join(known)}.")
+        raise TrainingError(
+            f"{place / MANIFEST} is damaged: its ledger cannot be read (it should hold {', '.join(known)})."
+        )
     for name, value in entries.items():
         if type(value) not in (int, type(known[name].default)) or not 0 <= value < 2**53:
             raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its ledger cannot be {quote(value)}.")
