@@ -79,7 +79,7 @@ def _as_markdown(found: re.Match[str]) -> str:
 
 def markdown_code(text: str) -> str:
     """The text as a code span of Markdown, also inside a table."""
-    return f"`{printable(text).replace('`', chr(39))}`"
+    return f"`{printable(text).replace('`', chr(39)) or ' '}`"
 
 
 def markdown_block(text: str) -> str:

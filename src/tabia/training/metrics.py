@@ -95,7 +95,7 @@ def _is_sound(name: str, value: Any) -> bool:
         case "seconds" | "total_games" | "positions":
             return _is_number(value)
         case _:
-            return value is None or isinstance(value, bool) or _is_number(value)
+            return isinstance(value, bool) or _is_number(value)
 
 
 def _is_number(value: Any) -> bool:

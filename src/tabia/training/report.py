@@ -159,7 +159,7 @@ def _strength(found: Found) -> list[str]:
         words = (
             f"How often the move chosen keeps the position's value, on {found.config.evaluation.positions} positions."
         )
-        rows = [(f"{line['cycle']:,}", f"{line['keeps_network']:.1%}", f"{line['keeps_searched']:.1%}")
+        rows = [(f"{line['cycle']:,}", f"{line['keeps_network']:.1%}", _number(line.get("keeps_searched"), ".1%"))
                 for line in series.spread(known, _ROWS)]  # fmt: skip
         table = _table(("cycle", "network alone", "with search"), rows, right=2)
         parts += ["### Agreement with perfect play", words, _figure(found, "perfect"), table]

@@ -1,0 +1,68 @@
+"""Whatever comes from outside is read or refused: no traceback, no wait over 5 s, no growth over 500 MB."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tabia.core.errors import TabiaError
+from tabia.core.text import is_printable
+
+from .targets import TARGETS, Target
+
+SECONDS, MEGABYTES = 5.0, 500
+LONGEST_ERROR = 4000  # characters; a message lists what there is, but repeats little of what came
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_a_hundred_inputs(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fuzz(target, 100, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_ten_thousand_inputs(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fuzz(target, 10_000, tmp_path)
+
+
+def fuzz(target: Target, count: int, place: Path) -> None:
+    """Try inputs on a target, the same ones every time."""
+    with contextlib.ExitStack() as stack:
+        run = target.prepare(place, stack)
+
+        @settings(max_examples=count, derandomize=True, database=None, deadline=None, print_blob=False,
+                  phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck))  # fmt: skip
+        @given(target.inputs)
+        def tried(value: Any) -> None:
+            begun = time.monotonic()
+            try:
+                run(value)
+            except TabiaError as error:
+                assert is_printable(str(error).replace("\n", " ")), "an error repeats control characters"
+                assert len(str(error)) < LONGEST_ERROR, "an error repeats its input at length"
+            assert time.monotonic() - begun < SECONDS
+
+        before = _memory("VmRSS")
+        _forget_peak()
+        tried()
+        grown = _memory("VmHWM") - before
+    assert grown < MEGABYTES, f"{grown:.0f} MB more"
+
+
+def _memory(field: str) -> float:
+    """Megabytes of this process: VmRSS now, VmHWM at most since the peak was forgotten."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    line = next(line for line in status.splitlines() if line.startswith(f"{field}:"))
+    return float(line.split()[1]) / 1024
+
+
+def _forget_peak() -> None:
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
