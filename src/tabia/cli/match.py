@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed
+from tabia.cli.interrupts import on_interrupt
 
 if TYPE_CHECKING:
     from tabia.evaluation.keeping import Keeper
@@ -115,12 +116,26 @@ def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def saving(keeper: Keeper) -> Iterator[None]:
     """Whatever stops a match, its games are kept."""
-    try:
-        yield
-    except BaseException:
-        if keeper.records:
-            keeper.keep(keeper.records, at_once=True)
-        raise
+    with on_interrupt(lambda _: _flushed(keeper), too_late=lambda: _location(keeper)):
+        try:
+            yield
+        except BaseException:
+            keeper.flush()
+            raise
+
+
+def _flushed(keeper: Keeper) -> str:
+    keeper.flush()
+    return _location(keeper)
+
+
+def _location(keeper: Keeper) -> str:
+    """Where the games of an interrupted match are."""
+    if keeper.path is None or not keeper.records:
+        return ""
+    finished = sum(record.finished for record in keeper.records)
+    unfinished = len(keeper.records) - finished
+    return f"{keeper.path} has {finished} finished and {unfinished} unfinished games; the same command continues them."
 
 
 def watching(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,22 +19,38 @@ _AT_MOST = 0.05  # of the time is spent on saving
 class Keeper:
     """Keeps the records of one match or tournament in a file, or nowhere if there is no path.
 
-    A file that is there is continued, if its `kind` line says the same settings.
+    A file that is there is continued, if its `kind` line says the same settings. Several threads may call `keep`.
     """
 
     def __init__(self, path: Path | None, kind: str, settings: str) -> None:
         self._path, self._about = path, {kind: settings}
         self.records: list[Record] = []
         self._due = time.monotonic() + _EVERY
+        self._lock = threading.Lock()
         if path is not None and path.exists():
             book = records.read(path)
             self._compare(path, kind, book.about)
             self.records = book.records
 
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
     def keep(self, now: Sequence[Record], *, at_once: bool = False) -> None:
         """Remember all records so far; write them if it is time to."""
-        self.records = list(now)
-        if self._path is None or (time.monotonic() < self._due and not at_once):
+        with self._lock:
+            self.records = list(now)
+            if at_once or time.monotonic() >= self._due:
+                self._write()
+
+    def flush(self) -> None:
+        """Write the records remembered last, if there are any."""
+        with self._lock:
+            if self.records:
+                self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
             return
         begun = time.monotonic()
         records.save(self._path, Book(self._about, self.records))
