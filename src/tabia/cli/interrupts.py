@@ -167,16 +167,25 @@ def _give_up(number: int, entries: tuple[_Registered, ...]) -> None:
 
 def _report_and_exit(number: int, sentences: list[str]) -> NoReturn:
     _take_leave()
-    line = " ".join([f"tabia: {_SIGNALS[signal.Signals(number)]}.", *filter(None, sentences)])
-    _write(" ".join(line.split()))
+    _write(line(128 + number, *sentences))
     _exit(128 + number)
 
 
-def _write(line: str) -> None:
+def line(status: int, *sentences: str) -> str:
+    """What is printed on an exit with this status.
+
+    >>> line(143, "3 games are saved.")
+    'tabia: terminated. 3 games are saved.'
+    """
+    said = [f"tabia: {_SIGNALS[signal.Signals(status - 128)]}.", *sentences]
+    return " ".join(" ".join(said).split())
+
+
+def _write(text: str) -> None:
     """Print one line, in place of a half-drawn one, and give a terminal its cursor back."""
     # Straight to the descriptor: the main thread may hold the lock of sys.stderr.
     clear = _CLEAR_LINE + _SHOW_CURSOR if os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb" else b""
     try:
-        os.write(2, clear + line.encode(errors="replace") + b"\n")
+        os.write(2, clear + text.encode(errors="replace") + b"\n")
     except OSError:
         return
