@@ -41,7 +41,7 @@ class Process:
     """`tabia resume DIR --json`, its lines read while it runs."""
 
     def __init__(self, run: RunDirectory, env: dict[str, str]) -> None:
-        words = [sys.executable, "-c", "from tabia.cli.main import app; app()", "resume", str(run.path), "--json"]
+        words = [sys.executable, "-m", "tabia", "resume", str(run.path), "--json"]
         self.process = subprocess.Popen(words, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lines: list[dict] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -117,7 +117,7 @@ def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path
     stopped = Process(run, cache)
     stopped.wait_for(lambda line: line.get("loss_policy"))
     said = stopped.end(signal.SIGINT)
-    assert stopped.process.returncode == 130 and f"Go on with: tabia resume {run.path}" in said
+    assert stopped.process.returncode == 130 and f"Continue with: tabia resume {run.path}" in said
     assert stopped.lines[-1]["event"] == "ended" and stopped.lines[-1]["why"] == "stopped"
     assert stopped.announced == metrics.read(run)[-1]["cycle"] >= 2  # the cycle was finished, and saved
 

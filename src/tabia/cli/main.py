@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import accuracy, agents, analyse, bench, games, match, play, rate, tournament, train
+from tabia.cli import accuracy, agents, analyse, bench, games, interrupts, match, play, rate, tournament, train
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -60,5 +60,6 @@ def main(
 
 
 def run() -> None:
-    """The entry point of the installed command."""
-    app()
+    """Run the command and end the process; `tabia.__main__` handles signals before it imports this module."""
+    interrupts.install()
+    interrupts.run(app)

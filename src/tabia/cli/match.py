@@ -13,9 +13,11 @@ import typer
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed
+from tabia.cli.interrupts import on_interrupt
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
+    from tabia.evaluation.keeping import Keeper
     from tabia.evaluation.match import Match, Played
     from tabia.evaluation.records import Record
     from tabia.evaluation.tally import Side, Tally
@@ -65,7 +67,7 @@ def match(
         game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed,
         batch or (64 if sprt else 256), None if sprt is None else bounds(sprt),
     )  # fmt: skip
-    with Keeper(out, "match", planned.settings) as keeper, progress(planned.total) as show:
+    with saving(Keeper(out, "match", planned.settings)) as keeper, progress(planned.total) as show:
         played = play(planned, done=keeper.records, watch=watching(keeper.keep, show))
         keeper.keep(played.records, at_once=True)
     result = tally(game, played.records)
@@ -108,6 +110,27 @@ def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("games", total=total)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+@contextmanager
+def saving(keeper: Keeper) -> Iterator[Keeper]:
+    """Enter a keeper; a signal saves its games."""
+    with keeper, on_interrupt(lambda _: _flushed(keeper), too_late=lambda: _location(keeper)):
+        yield keeper
+
+
+def _flushed(keeper: Keeper) -> str:
+    keeper.flush()
+    return _location(keeper)
+
+
+def _location(keeper: Keeper) -> str:
+    """Where the games of an interrupted match are."""
+    if keeper.path is None or not keeper.records:
+        return ""
+    finished = sum(record.finished for record in keeper.records)
+    unfinished = len(keeper.records) - finished
+    return f"{keeper.path} has {finished} finished and {unfinished} unfinished games; the same command continues them."
 
 
 def watching(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tabia.cli import printing
+from tabia.cli.interrupts import on_interrupt
 from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
 from tabia.evaluation import records
@@ -43,6 +44,7 @@ class Terminal:
 
     sitting: Sitting
     hints: Player | None = None  # who gives them
+    saved: bool = False  # whether the file has the game as it stands
 
     @property
     def game(self) -> Game:
@@ -60,8 +62,9 @@ class Terminal:
                 self._tell_end()
                 return
         try:
-            while self._go_on():
-                pass
+            with on_interrupt(lambda _: self._continued_by()):
+                while self._go_on():
+                    pass
         except (_Left, EOFError, KeyboardInterrupt):
             _print(f"\n{self._kept()}")
 
@@ -182,9 +185,16 @@ class Terminal:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             records.save(path, Book(records=[self.sitting.record()]))
+            self.saved = True
         except (OSError, RecordError):
-            return False
-        return True
+            self.saved = False
+        return self.saved
+
+    def _continued_by(self) -> str:
+        """How to continue a game that was interrupted; it was saved after its last move."""
+        if self.sitting.over or not self.saved:
+            return ""
+        return f"The game is saved. Continue with: tabia play --terminal --load {autosave_path()}"
 
     def _kept(self) -> str:
         if not self.sitting.played:

@@ -9,7 +9,7 @@ import typer
 
 from tabia.cli import rate
 from tabia.cli.games import GameId, Json, Seed
-from tabia.cli.match import OpeningMoves, Out, progress, watching
+from tabia.cli.match import OpeningMoves, Out, progress, saving, watching
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
@@ -47,7 +47,7 @@ def held(planned: Tournament, out: Path | None) -> list[Record]:
     from tabia.evaluation.keeping import Keeper
     from tabia.evaluation.tournament import play_tournament
 
-    with Keeper(out, "tournament", planned.settings) as keeper, progress(planned.total) as show:
+    with saving(Keeper(out, "tournament", planned.settings)) as keeper, progress(planned.total) as show:
         records = play_tournament(planned, done=keeper.records, watch=watching(keeper.keep, show))
         keeper.keep(records, at_once=True)
     if out is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabia.cli import printing
+from tabia.cli import interrupts, printing
 from tabia.cli.games import GameId, Json
 from tabia.cli.printing import escape
 from tabia.core.text import printable
@@ -174,6 +174,7 @@ def _free(config: Config) -> Path:
 
 def _train(training: Training, as_json: bool) -> None:
     from tabia.cli.training_display import display
+    from tabia.cli.training_stop import Stop
     from tabia.training.evaluate import Evaluate
     from tabia.training.loop import train as run
     from tabia.training.machine import Machine
@@ -181,11 +182,15 @@ def _train(training: Training, as_json: bool) -> None:
     from tabia.training.stored_games import StoredGames
 
     with display(as_json) as shown:
-        why = run(training, [Machine(), Evaluate(), Metrics(), StoredGames(), shown], started=_STARTED)
+        observers = [Machine(), Evaluate(), Metrics(), StoredGames(), shown]
+        stop = Stop(training, observers, shown)
+        with stop.on_interrupt():
+            why = run(training, observers, started=_STARTED, signals=not interrupts.installed())
+            stop.ended()
     path = training.run.path
-    if why == "stopped":
-        typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
-        raise typer.Exit(130)
+    if why == "stopped" or stop.number is not None:
+        typer.echo(interrupts.line(stop.status, stop.sentence), err=True)
+        raise typer.Exit(stop.status)
     if not as_json:
         typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
         typer.echo(f"Report:   tabia report {path}", err=True)

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.live import Live as RichLive
 
 from tabia.cli import printing, training_panel
+from tabia.cli.echo import hide_control_echo
 from tabia.cli.training_panel import Sight, span
 from tabia.training import metrics
 from tabia.training.cycle import Report
@@ -38,6 +39,9 @@ class Display(Onlooker):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def stopping(self, training: Training) -> None:
+        """Say that the run was asked to stop."""
+
     def close(self) -> None:
         """Put things back in order."""
 
@@ -55,6 +59,7 @@ class Live(Display):
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._live: RichLive | None = None
+        self._echo_again: Callable[[], None] = lambda: None
         self.sight: Sight | None = None
 
     def begun(self, training: Training) -> None:
@@ -62,6 +67,7 @@ class Live(Display):
         self._live = RichLive(
             console=self._console, get_renderable=lambda: training_panel.panel(sight), refresh_per_second=4
         )
+        self._echo_again = hide_control_echo()
         self._live.start(refresh=True)
         atexit.register(self.close)  # a run may fail where nobody used `with`
 
@@ -69,6 +75,10 @@ class Live(Display):
         if self.sight is not None:
             self.sight.note(metrics.fields(training, report))
         return {}
+
+    def stopping(self, training: Training) -> None:
+        if self._live is not None:
+            self._live.refresh()  # the panel itself says so
 
     def ended(self, training: Training, why: str) -> None:
         if self.sight is not None:
@@ -79,6 +89,7 @@ class Live(Display):
         """Leave the last panel on the screen and give the terminal back."""
         if self._live is not None:
             self._live.stop()
+            self._echo_again()
         self._live = None
 
 
@@ -115,6 +126,9 @@ class Plain(Display):
     def saved(self, training: Training) -> None:
         self._say(f"cycle {training.ledger.cycle:,} | saved")
 
+    def stopping(self, training: Training) -> None:
+        self._say(f"stopping after cycle {training.ledger.cycle:,}; Ctrl-C again exits without saving")
+
     def ended(self, training: Training, why: str) -> None:
         ledger = training.ledger
         took = span(ledger.seconds)
@@ -142,6 +156,9 @@ class JsonLines(Display):
 
     def saved(self, training: Training) -> None:
         self._tell("saved", training, checkpoint=str(training.run.checkpoints / str(training.saved)))
+
+    def stopping(self, training: Training) -> None:
+        self._tell("stopping", training)
 
     def ended(self, training: Training, why: str) -> None:
         ledger = training.ledger

@@ -117,8 +117,12 @@ def panel(sight: Sight) -> Panel:
         parts += [Text("The programs of this run are compiled first, which can take a minute."), ""]
     parts.append(_table(sight))
     title = f"[bold]{escape(config.game)}[/], recipe {escape(config.recipe)}, seed {config.seed}"
-    hint = None if sight.ended else "[dim]Ctrl-C stops and saves[/]"
+    hint = None if sight.ended else f"[dim]{_hint(sight)}[/]"
     return Panel(Group(*parts), title=title, title_align="left", subtitle=hint, subtitle_align="right", padding=(1, 2))
+
+
+def _hint(sight: Sight) -> str:
+    return "Ctrl-C again exits without saving" if sight.training.stopping else "Ctrl-C stops and saves"
 
 
 def _bar(sight: Sight) -> Table:

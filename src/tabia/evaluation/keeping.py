@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ class Keeper:
 
     It is entered with `with`, which locks the file, so that two processes never write the same one, and reads what is
     there. A file that exists is continued if its `kind` line has the same settings. Leaving by an exception saves.
+    Several threads may call `keep`.
     """
 
     def __init__(self, path: Path | None, kind: str, settings: str, *, within: Path | None = None) -> None:
@@ -32,6 +34,7 @@ class Keeper:
         self._lock = None if path is None else FileLock(path.with_name(f".{path.name}.lock"))
         self.records: list[Record] = []
         self._due = time.monotonic() + _EVERY
+        self._writing = threading.Lock()
 
     def __enter__(self) -> Keeper:
         if self._path is None or self._lock is None:
@@ -56,16 +59,31 @@ class Keeper:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
-            if error is not None and self.records:
-                self.keep(self.records, at_once=True)
+            if error is not None:
+                self.flush()
         finally:
             if self._lock is not None:
                 self._lock.__exit__(kind, error, at)
 
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
     def keep(self, now: Sequence[Record], *, at_once: bool = False) -> None:
         """Remember all records so far; write them if it is time to."""
-        self.records = list(now)
-        if self._path is None or (time.monotonic() < self._due and not at_once):
+        with self._writing:
+            self.records = list(now)
+            if at_once or time.monotonic() >= self._due:
+                self._write()
+
+    def flush(self) -> None:
+        """Write the records remembered last, if there are any."""
+        with self._writing:
+            if self.records:
+                self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
             return
         begun = time.monotonic()
         records.save(self._path, Book(self._about, self.records), within=self._within)

@@ -10,7 +10,8 @@ Axis letters: N positions, E moves between them, P seats, A actions, K words of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -153,12 +154,13 @@ def _facts(game: Game, states: State) -> Facts:
 def _meet(known: _Known, chunks: Iterable[tuple[int, State, Facts]]) -> tuple[np.ndarray, State, Facts]:
     """The number of every position [e], and the states and facts of those met for the first time, in that order."""
     numbers, states, facts = [], [], []
-    for count, chunk, seen in _one_ahead(chunks):
-        told = jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], seen)
-        these, new = known.number(whole(told.prints), told.words)
-        numbers.append(these)
-        states.append(jax.tree.map(lambda leaf, new=new: np.asarray(leaf)[new], chunk))
-        facts.append(jax.tree.map(lambda leaf, new=new: leaf[new], told)._replace(words=None, prints=None))
+    with closing(_one_ahead(chunks)) as ahead:
+        for count, chunk, seen in ahead:
+            told = jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], seen)
+            these, new = known.number(whole(told.prints), told.words)
+            numbers.append(these)
+            states.append(jax.tree.map(lambda leaf, new=new: np.asarray(leaf)[new], chunk))
+            facts.append(jax.tree.map(lambda leaf, new=new: leaf[new], told)._replace(words=None, prints=None))
 
     def join(*parts: np.ndarray) -> np.ndarray:
         return np.concatenate(parts)
@@ -166,14 +168,23 @@ def _meet(known: _Known, chunks: Iterable[tuple[int, State, Facts]]) -> tuple[np
     return np.concatenate(numbers), jax.tree.map(join, *states), jax.tree.map(join, *facts)
 
 
-def _one_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, each asked for before the one before it is used, so that the device is never idle."""
+def _one_ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """The same items, each asked for before the one before it is used, so that the device is never idle.
+
+    Closing it waits for the item asked for ahead: the rules of a plain Python class run inside its program, and
+    Python aborts if it exits while a program is still calling back.
+    """
     waiting: list[Item] = []
-    for item in items:
-        waiting.append(item)
-        if len(waiting) > 1:
+    try:
+        for item in items:
+            waiting.append(item)
+            if len(waiting) > 1:
+                yield waiting.pop(0)
+        while waiting:
             yield waiting.pop(0)
-    yield from waiting
+    finally:
+        with suppress(Exception):  # nobody uses this item, so its failure is of no interest
+            jax.block_until_ready(waiting)
 
 
 class _Known:

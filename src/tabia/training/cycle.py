@@ -16,6 +16,7 @@ from tabia.training import replay, revisits
 from tabia.training.learner import rate_at
 from tabia.training.losses import Losses
 from tabia.training.plan import Plan
+from tabia.training.rollback import Unguarded
 from tabia.training.selfplay import Plies
 from tabia.training.state import Board, State, playing
 
@@ -62,29 +63,43 @@ class Report:
 
 
 def run(
-    plan: Plan, state: State, cycle: int, progress: float, watch: Callable[[str], None] = lambda doing: None
+    plan: Plan,
+    state: State,
+    cycle: int,
+    progress: float,
+    watch: Callable[[str], None] = lambda doing: None,
+    guard: Unguarded | None = None,
 ) -> tuple[State, Report]:
-    """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done."""
+    """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done.
+
+    Of `state` only the replay that is added to is given away, and the `guard` is told how to restore it.
+    """
+    guard = guard or Unguarded()
     key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
     play_key, learn_key, again_key = jax.random.split(key, 3)
     turn = cycle % len(state.boards)
     plan, board = plan.boards[turn], state.boards[turn]
     watch("playing")
-    again = revisits.draw(board.ring, again_key, plan.config.selfplay, plan.window)
-    lanes, plies = plan.selfplay.play(playing(state), board.lanes, play_key, again)
+    with guard.computing():
+        again = revisits.draw(board.ring, again_key, plan.config.selfplay, plan.window)
+        lanes, plies = jax.block_until_ready(plan.selfplay.play(playing(state), board.lanes, play_key, again))
+    before = replay.overwritten(board.ring, count=plan.config.selfplay.plies, reach=plan.reach)
     ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
-    seen, ready = _summed(plies, plan.game.num_actions), int(_ready(ring, plan.window))
-    learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
-    if ready >= plan.start:
-        watch("learning")
-        learned, losses = plan.learner.learn(learned, ring, learn_key, rate)
-    which = {"board": plan.game.id} if len(state.boards) > 1 else {}
-    report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate, which)
+    guard.added(turn, ring, before)
+    with guard.computing():
+        seen, ready = _summed(plies, plan.game.num_actions), int(_ready(ring, plan.window))
+        learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
+        if ready >= plan.start:
+            watch("learning")
+            learned, losses = plan.learner.learn(_copied(learned), ring, learn_key, rate)
+        which = {"board": plan.game.id} if len(state.boards) > 1 else {}
+        report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate, which)
     boards = (*state.boards[:turn], Board(lanes, ring), *state.boards[turn + 1 :])
     return state._replace(boards=boards, learned=learned), report
 
 
 _ready = jax.jit(replay.ready_positions, static_argnums=1)
+_copied = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree))  # learning gives its argument away
 
 
 @partial(jax.jit, static_argnums=1)

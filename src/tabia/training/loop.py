@@ -3,7 +3,8 @@
     training = Training.begin(run, config)
     train(training, observers)
 
-Stopping by Ctrl-C or SIGTERM finishes the cycle and saves. Observers look on; nothing they do changes the run.
+Stopping by Ctrl-C or SIGTERM finishes the cycle and saves; `take_over` saves without waiting for the end of the cycle.
+Observers look on; nothing they do changes the run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import FrameType
@@ -24,7 +25,10 @@ from tabia.training.config import Config
 from tabia.training.cycle import Report
 from tabia.training.directory import RunDirectory
 from tabia.training.plan import Plan
+from tabia.training.rollback import Guard
 from tabia.training.state import Ledger, State
+
+_DONE = "done"
 
 
 @dataclass
@@ -38,7 +42,8 @@ class Training:
     notes: list[str] = field(default_factory=list)  # what went wrong on the way here
     saved: int = -1  # the cycle of the newest checkpoint
     doing: str = "preparing"  # in one word, for displays; docs/training.md lists them
-    stopping: Sequence[int] = ()  # not empty once somebody asked to stop
+    stopping: list[int] = field(default_factory=list)  # not empty once somebody asked to stop
+    guard: Guard = field(default_factory=Guard, repr=False, compare=False)
 
     @classmethod
     def begin(cls, run: RunDirectory, config: Config) -> Training:
@@ -115,22 +120,55 @@ class Onlooker:
         pass
 
 
-def train(training: Training, observers: Sequence[Observer] = (), *, started: float | None = None) -> str:
-    """Train until the budget is spent or somebody stops it; says which. The clock runs from `started`."""
+def train(
+    training: Training, observers: Sequence[Observer] = (), *, started: float | None = None, signals: bool = True
+) -> str:
+    """Train until the budget is spent or somebody stops it; says which. The clock runs from `started`.
+
+    With `signals`, SIGINT and SIGTERM stop it where this is the main thread; otherwise whoever handles them appends to
+    `training.stopping`.
+    """
     clock = _Clock(training.ledger.seconds, time.monotonic() if started is None else started)
-    with training.run.locked(), _stopping() as stop:
-        training.stopping = stop
-        for observer in observers:
-            observer.begun(training)
+    stop, guard, training.doing = training.stopping, training.guard, "preparing"
+    with training.run.locked(), guard.lock, _stopping(stop) if signals else nullcontext():
+        with guard.computing():
+            for observer in observers:
+                observer.begun(training)
         if training.progress < 1.0:
-            with _compile(training, clock) as ahead:
+            with guard.computing():
+                compiling = _compile(training, clock)
+            with compiling as ahead:
                 while training.progress < 1.0 and not stop:
-                    _cycle(training, observers, clock, ahead)
-        if training.saved != training.ledger.cycle:
-            _save(training, observers)
-        why, training.doing = "stopped" if stop else "finished", "done"
-        for observer in observers:
-            observer.ended(training, why)
+                    with guard.iteration(training.state, training.ledger):
+                        _cycle(training, observers, clock, ahead)
+        why = _end(training, observers)
+        stop.clear()
+    return why
+
+
+def take_over(training: Training, observers: Sequence[Observer] = ()) -> bool:
+    """Save a run as it was before the running cycle and end it, in another thread than the one that trains.
+
+    That thread never continues, so the process should exit now. False if it ended by itself meanwhile.
+    """
+    training.guard.lock.acquire()
+    if training.doing == _DONE:
+        training.guard.lock.release()
+        return False
+    before = training.guard.restored()
+    if before is not None:
+        training.state, training.ledger = before
+    _end(training, observers)
+    return True
+
+
+def _end(training: Training, observers: Sequence[Observer]) -> str:
+    """Save what is not saved yet; why the run ended."""
+    if training.saved != training.ledger.cycle:
+        _save(training, observers)
+    why, training.doing = "stopped" if training.stopping else "finished", _DONE
+    for observer in observers:
+        observer.ended(training, why)
     return why
 
 
@@ -150,22 +188,26 @@ def _waited(ledger: Ledger, clock: _Clock, since: float) -> None:
 
 def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock, ahead: Ahead) -> None:
     ledger, plan = training.ledger, _plan(training.config.at(training.progress))
-    begun = clock.seconds
-    ahead.wait(plan, training.now)
+    begun, guard = clock.seconds, training.guard
+    with guard.computing():
+        ahead.wait(plan, training.now)
     _waited(ledger, clock, since=begun)
-    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now)
+    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now, guard)
     health.check(report, ledger.cycle + 1, int(training.state.learned.steps))
     ledger.cycle += 1
     ledger.games += int(report.seen.games)
     ledger.positions += plan.config.selfplay.games * plan.config.selfplay.plies
     if gate.due(plan, ledger.cycle):
         training.now("judging")
-        training.state, verdict = gate.attempt(plan, training.state, ledger)
+        with guard.computing():
+            judged, verdict = gate.attempt(plan, training.state, ledger)
+        training.state = judged
         ledger.champion = ledger.cycle if verdict.passed else ledger.champion
         report.extra.update(verdict.fields())
     ledger.seconds = clock.seconds
-    for observer in observers:
-        report.extra.update(observer.cycled(training, report))
+    with guard.computing():
+        for observer in observers:
+            report.extra.update(observer.cycled(training, report))
     ledger.seconds = clock.seconds
     settings = training.config.checkpoints
     if ledger.cycle % settings.every == 0 or clock.since_save() > 60 * settings.minutes:
@@ -205,9 +247,8 @@ class _Clock:
 
 
 @contextmanager
-def _stopping() -> Iterator[list[int]]:
-    """A list that is empty until SIGINT or SIGTERM comes; a second one stops at once."""
-    came: list[int] = []
+def _stopping(came: list[int]) -> Iterator[None]:
+    """Append SIGINT or SIGTERM to a list when it comes; a second one stops at once."""
 
     def heed(number: int, frame: FrameType | None) -> None:
         if came:
@@ -217,10 +258,10 @@ def _stopping() -> Iterator[list[int]]:
     try:
         before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # not the main thread: whoever runs it stops it by its own means
-        yield came
+        yield
         return
     try:
-        yield came
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from tabia.games.game import State
@@ -74,6 +75,42 @@ def _add(ring: Ring, plies: Plies, *, reach: int, decay: float) -> Ring:
         outcome=ring.outcome.at[rows].set(known.outcome), ready=ring.ready.at[rows].set(ready),
         left=ring.left.at[rows].set(known.left),
     )  # fmt: skip
+
+
+class Overwritten(NamedTuple):
+    """What adding a chunk overwrites: with it `without` gives the ring as it was before. R rows, newest first."""
+
+    plies: Plies  # [T, B, ...] the rows the chunk replaces
+    outcome: Array  # float32[R, B, P] of the rows whose outcomes it fills in
+    ready: Array  # bool[R, B]
+    left: Array  # int16[R, B]
+
+
+@partial(jax.jit, static_argnames=("count", "reach"))
+def overwritten(ring: Ring, *, count: int, reach: int) -> Overwritten:
+    """What `add` with a chunk of `count` rows and this reach is about to overwrite."""
+    place = ring.rows % ring.ready.shape[0]
+    plies = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, count, axis=0), ring.plies)
+    rows = (ring.rows + count - 1 - jnp.arange(min(reach, ring.ready.shape[0]))) % ring.ready.shape[0]
+    return Overwritten(plies, ring.outcome[rows], ring.ready[rows], ring.left[rows])
+
+
+def without(ring: Ring, before: Overwritten) -> Ring:
+    """The ring before the latest `add`, in NumPy, so that nothing is compiled and the ring itself stays as it is."""
+    ring, before = jax.tree.map(_host_copy, (ring, before))
+    count, capacity = before.plies.ended.shape[0], ring.ready.shape[0]
+    rows = (int(ring.rows) - 1 - np.arange(before.ready.shape[0])) % capacity
+    for now, then in zip(ring[1:4], before[1:], strict=True):
+        now[rows] = then
+    place = (int(ring.rows) - count) % capacity
+    for now, then in zip(jax.tree.leaves(ring.plies), jax.tree.leaves(before.plies), strict=True):
+        now[place : place + count] = then
+    return ring._replace(rows=ring.rows - np.int32(count))
+
+
+def _host_copy(leaf: Array) -> np.ndarray:
+    keys = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return np.array(jax.random.key_data(leaf) if keys else leaf)
 
 
 class Told(NamedTuple):

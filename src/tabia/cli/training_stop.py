@@ -1,0 +1,66 @@
+"""Ctrl-C and SIGTERM while a run is trained: say so, save, exit; a second one exits at once.
+
+The run gets a few seconds to end its iteration. If it has not by then, or is still compiling, it is saved as it was
+before the iteration.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from tabia.cli import interrupts
+from tabia.cli.training_display import Display
+from tabia.training.loop import Observer, Training, take_over
+
+_PATIENCE = 4.0  # seconds for the iteration to end
+_SECONDS = 13.5  # until the process exits, whether the run is saved or not
+_NOTHING_TO_LOSE = ("preparing", "compiling")  # what a run does before an iteration begins
+
+
+class Stop:
+    """Stops one run when a signal arrives.
+
+    with stop.on_interrupt():
+        train(training, observers, signals=False)
+    """
+
+    def __init__(self, training: Training, observers: Sequence[Observer], shown: Display) -> None:
+        self._training, self._observers, self._shown = training, observers, shown
+        self._ended = threading.Event()
+        self.number: int | None = None  # of the signal
+
+    def on_interrupt(self) -> AbstractContextManager[None]:
+        """Handle signals in this block."""
+        return interrupts.on_interrupt(self._stop, seconds=_SECONDS, too_late=self._too_late)
+
+    def ended(self) -> None:
+        """The run has ended by itself, saved."""
+        self._ended.set()
+
+    @property
+    def status(self) -> int:
+        """The exit status of a run that was stopped."""
+        return 128 + (self.number or signal.SIGINT)
+
+    @property
+    def sentence(self) -> str:
+        """How to continue."""
+        return f"Saved iteration {self._training.saved}. Continue with: tabia resume {self._training.run.path}"
+
+    def _stop(self, number: int) -> str | None:
+        self.number = number
+        self._training.stopping.append(number)
+        self._shown.stopping(self._training)
+        patience = 0.0 if self._training.doing in _NOTHING_TO_LOSE else _PATIENCE
+        if self._ended.wait(patience) or not take_over(self._training, self._observers):
+            return None
+        return self.sentence
+
+    def _too_late(self) -> str:
+        self._shown.close()
+        saved, path = self._training.saved, self._training.run.path
+        what = f"The newest checkpoint is of iteration {saved}." if saved >= 0 else "Nothing was saved yet."
+        return f"{what} Continue with: tabia resume {path}"
