@@ -94,7 +94,8 @@ def check(search: Search, batch: int) -> None:
     sentence = memory.shortage(wanted := needs(search, batch), limit := memory.device_limit())
     if sentence is not None:
         fits = limit.bytes * batch // max(sum(need.bytes for need in wanted), 1)
-        raise SearchError(sentence if batch == 1 or not fits else f"{sentence} A batch of {fits:,} would fit.")
+        smaller = 1 << max(fits.bit_length() - 1, 0)  # batches are padded to powers of two
+        raise SearchError(f"{sentence} A batch of {smaller:,} would fit." if batch > 1 and fits else sentence)
     if search.capacity > MOST_NODES:
         raise SearchError(f"simulations={search.simulations:,}: a tree has at most {MOST_NODES:,} nodes.")
 
