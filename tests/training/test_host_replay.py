@@ -11,6 +11,7 @@ import jax
 import pytest
 
 from tabia.networks.presets import tower
+from tabia.search import memory
 from tabia.training import state as states
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
@@ -64,15 +65,15 @@ def ring() -> Ring:
 
 @pytest.mark.parametrize(("place", "device", "machine", "goes"), [
     ("auto", 1e9, 1e9, "device"),
-    ("auto", 1e3, 1e9, "host"),
-    ("auto", 1e3, 1e3, "nowhere"),
-    ("device", 1e3, 1e9, "nowhere"),
+    ("auto", 1e5, 1e9, "host"),
+    ("auto", 1e5, 1e5, "nowhere"),
+    ("device", 1e5, 1e9, "nowhere"),
     ("host", 1e9, 1e9, "host"),
-    ("host", 1e9, 1e3, "nowhere"),
+    ("host", 1e9, 1e5, "nowhere"),
 ])  # fmt: skip
 def test_it_goes_where_there_is_room(monkeypatch, ring, place: str, device: float, machine: float, goes: str) -> None:
-    monkeypatch.setattr(states, "_device_memory", lambda: device)
-    monkeypatch.setattr(states, "_machine_memory", lambda: machine)
+    monkeypatch.setattr(memory, "device_memory", lambda: int(device))
+    monkeypatch.setattr(memory, "machine_memory", lambda: int(machine))
     plan = Plan(TINY.changed({"replay.place": place}))
     if goes == "nowhere":
         with pytest.raises(TrainingError, match=r"lower replay\.positions"):

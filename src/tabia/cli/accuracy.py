@@ -21,7 +21,9 @@ _COUNT = "Random positions, distinct and evenly spread over plies."
 _DEFAULT = 1000
 _FILE = "Positions instead: one line of moves each; an empty line is the start."
 _PLIES = "Moves made in random positions; from 0 to 82% of the longest game."
-Count = Annotated[int | None, typer.Option("--positions", min=1, help=_COUNT, show_default=str(_DEFAULT))]
+Count = Annotated[
+    int | None, typer.Option("--positions", min=1, max=1_000_000, help=_COUNT, show_default=str(_DEFAULT))
+]
 Given = Annotated[Path | None, typer.Option("--file", help=_FILE)]
 Losable = Annotated[
     float | None,

@@ -23,9 +23,12 @@ from tabia.evaluation.records import Record, actions
 from tabia.evaluation.seating import MatchError, seatings
 from tabia.evaluation.sequential import SequentialTest
 from tabia.evaluation.tally import round_share
-from tabia.evaluation.wave import Seated, Wave
+from tabia.evaluation.wave import Seated, Wave, padded_size
 from tabia.games.game import Game
-from tabia.players.player import Player
+from tabia.players.player import Player, Sized
+from tabia.players.spec import PlayerError
+from tabia.search import memory
+from tabia.search.memory import Need
 
 Watch = Callable[[Sequence[Record]], None]
 """Told all records so far, unfinished games included, after every step."""
@@ -57,6 +60,9 @@ class Match:
             )
         if self.test is not None and (len(self.specs) != 2 or len(self.seatings) < 2):
             raise MatchError("A sequential test compares two different players.")
+        check_records(self.total)
+        for player in self.players:
+            check_batch(player, self.per_wave * len(self.seatings))
 
     @property
     def specs(self) -> list[str]:
@@ -69,6 +75,11 @@ class Match:
     @property
     def rounds(self) -> int:
         return -(-self.games // len(self.seatings))
+
+    @property
+    def per_wave(self) -> int:
+        """Rounds played side by side."""
+        return min(self.rounds, max(1, self.together // len(self.seatings)))
 
     @property
     def total(self) -> int:
@@ -110,6 +121,26 @@ class Match:
         return games
 
 
+_RECORD_BYTES = 1_000  # of one game, at least
+
+
+def check_records(games: int) -> None:
+    """Refuse so many games that their records would not fit into memory."""
+    needed = [Need("games", games, games * _RECORD_BYTES, "for their records")]
+    sentence = memory.shortage(needed, memory.machine_limit())
+    if sentence is not None:
+        raise MatchError(sentence)
+
+
+def check_batch(player: Player, games: int) -> None:
+    """Refuse so many games side by side that the player's memory would not do for them."""
+    if isinstance(player, Sized):
+        try:
+            player.check_batch(padded_size(games))
+        except PlayerError as error:
+            raise MatchError(f"{error} --batch sets how many games are played side by side.") from None
+
+
 @dataclass
 class Played:
     """The games of a match, and what its sequential test said."""
@@ -123,10 +154,9 @@ def play(match: Match, *, done: Sequence[Record] = (), watch: Watch | None = Non
     """Play a match, or what is left of it after the games `done`."""
     judge = _Judge(match)
     pending = {(record.round, record.players): record for record in done}
-    per_wave = max(1, match.together // len(match.seatings))
     records: list[Record] = []
-    for first in range(0, match.rounds, per_wave):
-        wave = _wave(match, range(first, min(first + per_wave, match.rounds)), pending)
+    for first in range(0, match.rounds, match.per_wave):
+        wave = _wave(match, range(first, min(first + match.per_wave, match.rounds)), pending)
         while judge.verdict is None:
             now = [*records, *(seated.record for seated in wave.games)]
             judge.see(now)

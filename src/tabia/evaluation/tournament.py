@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tabia.evaluation.match import Match, Watch, play
+from tabia.evaluation.match import Match, Watch, check_records, play
 from tabia.evaluation.openings import game_seed
 from tabia.evaluation.records import Record
 from tabia.evaluation.seating import MatchError
@@ -31,6 +31,7 @@ class Tournament:
             raise MatchError(f"A tournament needs two or more different players, not {', '.join(self.specs)}.")
         if self.nearest is not None and self.nearest < 1:
             raise MatchError(f"nearest={self.nearest}: at least 1 is needed, or nobody meets anybody.")
+        check_records(self.games * len(pairings(len(self.players), self.nearest)))
 
     @property
     def specs(self) -> list[str]:

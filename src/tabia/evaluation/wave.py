@@ -161,5 +161,9 @@ def _row(states: State, row: int) -> State:
 
 def _padded(rows: np.ndarray) -> np.ndarray:
     """Rows repeated from the first up to a power of two, 8 or more."""
-    size = max(_SMALLEST, 1 << (len(rows) - 1).bit_length())
-    return np.concatenate([rows, np.repeat(rows[:1], size - len(rows))])
+    return np.concatenate([rows, np.repeat(rows[:1], padded_size(len(rows)) - len(rows))])
+
+
+def padded_size(count: int) -> int:
+    """The size of the batch in which `count` games are put to a player: a power of two, 8 or more."""
+    return max(_SMALLEST, 1 << (count - 1).bit_length())

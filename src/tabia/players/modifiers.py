@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.players.player import Choice, Player
+from tabia.players.player import Choice, Player, Sized
 from tabia.players.spec import Options, PlayerError
 from tabia.search.choice import sample
 from tabia.search.evaluators import random_actions
@@ -33,7 +33,7 @@ def read(options: Options) -> Habits:
     return Habits(
         temperature=options.number("temperature", 0.0, low=0.0, high=100.0),
         epsilon=options.number("epsilon", 0.0, low=0.0, high=1.0),
-        random_moves=options.whole("random_moves", 0, low=0),
+        random_moves=options.whole("random_moves", 0, low=0, high=1_000_000),
     )
 
 
@@ -57,6 +57,10 @@ class Modified:
         if self.habits.temperature > 0 and choice.policy is None:
             raise PlayerError(f"{self.player.spec} gives no odds, so it cannot play with a temperature.")
         return _strayed(self.game, self.habits, choice, states, stray, ply)
+
+    def check_batch(self, batch: int) -> None:
+        if isinstance(self.player, Sized):
+            self.player.check_batch(batch)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -5,7 +5,7 @@ Axis letters: B positions, A actions, P seats.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from jax import Array
 
@@ -39,3 +39,11 @@ class Player(Protocol):
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         """Moves for the positions [B]; `ply` [B] says how many moves each game has seen, where the caller knows."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A player that needs memory in proportion to the batch, and knows how much."""
+
+    def check_batch(self, batch: int) -> None:
+        """Refuse a batch that needs more memory than the limit, with a PlayerError that says what would fit."""

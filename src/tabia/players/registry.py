@@ -13,14 +13,17 @@ from tabia.players.player import Player
 from tabia.players.searching import FINAL_RULES, Instinct, Lookahead, Searcher, can_finish, evaluator
 from tabia.players.simple import Greedy, Initialize, Random
 from tabia.players.spec import Options, PlayerError, Spec, parse
-from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, Uct
+from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, SearchError, Uct, checks
 from tabia.search.evaluators import Rollout
+from tabia.search.memory import device_limit
 from tabia.search.minimax import Minimax
 from tabia.search.selection import Rule
 
 Builder = Callable[[Game, Spec, Options], Player]
 
 _ROOM = 2**26  # bytes of one position's tree, where only the clock bounds the search
+_MANY = 512  # trees of that size still fit into memory together
+_LONGEST = 86_400.0  # seconds a move may take: a day
 
 
 def names() -> list[str]:
@@ -41,7 +44,10 @@ def make(text: str, game: Game) -> Player:
     if spec.what is not None and spec.name not in _WITH_RUN:
         raise PlayerError(f"{spec.name} takes options only, as in {_EXAMPLES[spec.name]}; {quote(spec.what)} is none.")
     options = Options(spec)
-    player = PLAYERS[spec.name](game, spec, options)
+    try:
+        player = PLAYERS[spec.name](game, spec, options)
+    except SearchError as error:
+        raise PlayerError(f"{spec}: {error}") from None
     habits = modifiers.read(options)
     options.close()
     return player if habits == modifiers.NONE else Modified(player, habits, str(spec))
@@ -64,10 +70,11 @@ def _minimax(game: Game, spec: Spec, options: Options) -> Player:
 
 
 def _mcts(game: Game, spec: Spec, options: Options) -> Player:
-    seconds = options.number("seconds", None, low=1e-3)
+    seconds = options.number("seconds", None, low=1e-3, high=_LONGEST)
     leaves = options.whole("leaves", 1)
-    rollout = Rollout(game, options.whole("rollouts", 1), options.whole("rollout_moves", None))
+    rollout = Rollout(game, options.whole("rollouts", 1), options.whole("rollout_moves", None, high=2**31 - 1))
     search = Search(game, rollout, _simulations(game, options, 800, seconds, leaves), _rule(options), leaves=leaves)
+    checks.work("simulations * rollouts", search.simulations * rollout.count)
     final = options.word("final", "visits", list(FINAL_RULES))
     return Searcher(search, str(spec), None, seconds, FINAL_RULES[final])
 
@@ -78,7 +85,7 @@ def _rule(options: Options) -> Rule:
     if select in {"omc", "pbbm"}:
         options.only_with("c", "select=uct and select=puct")
         return Omc() if select == "omc" else Pbbm()
-    c = options.number("c", 1.4, low=0.0)
+    c = options.number("c", 1.4, low=0.0, high=1e6)
     return Uct(c) if select == "uct" else Puct(c)
 
 
@@ -87,8 +94,8 @@ def _simulations(game: Game, options: Options, default: int, seconds: float | No
     if seconds is None or "simulations" in options.spec.options:
         return int(options.whole("simulations", default))
     options.whole("simulations", default)
-    size = 64
-    while size < 65536 and size * 2 * (game.num_actions + 1) * 16 <= _ROOM:
+    size, room = 64, min(_ROOM, device_limit().bytes // _MANY)
+    while size < 65536 and size * 2 * (game.num_actions + 1) * 16 <= room:
         size *= 2
     return size * leaves
 
@@ -99,7 +106,7 @@ def _network(game: Game, spec: Spec, options: Options) -> Player:
 
 
 def _az(game: Game, spec: Spec, options: Options) -> Player:
-    seconds = options.number("seconds", None, low=1e-3)
+    seconds = options.number("seconds", None, low=1e-3, high=_LONGEST)
     leaves = options.whole("leaves", 1)
     simulations = _simulations(game, options, 64, seconds, leaves)
     noise = options.number("noise", 0.0, low=0.0, high=1.0)
@@ -116,7 +123,7 @@ def _az(game: Game, spec: Spec, options: Options) -> Player:
     options.only_with("considered", "select=gumbel")
     stirred = Noise(fraction=noise) if noise > 0 else None
     search = Search(
-        game, evaluate, simulations, Puct(options.number("c", 1.25, low=0.0)), noise=stirred, leaves=leaves
+        game, evaluate, simulations, Puct(options.number("c", 1.25, low=0.0, high=1e6)), noise=stirred, leaves=leaves
     )  # fmt: skip
     return Searcher(search, str(spec), agent.parameters, seconds)
 

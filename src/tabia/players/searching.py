@@ -6,7 +6,8 @@ their programs. Axis letters: B positions, A actions, P seats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,14 +20,18 @@ from tabia.games.game import Game, State
 from tabia.games.registry import is_own
 from tabia.networks import Network
 from tabia.players.player import Choice
+from tabia.players.spec import PlayerError
+from tabia.search import checks, layout
 from tabia.search.budget import Budget
+from tabia.search.checks import Fault
 from tabia.search.choice import best_value, max_robust, most_visits, secure
+from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Finishing
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.minimax import Minimax
 from tabia.search.roots import Result
 from tabia.search.search import Search
-from tabia.search.tree import log_priors
+from tabia.search.tree import NO_FAULT, log_priors
 
 Final = Callable[[Result], Array]  # which move to play once the search is done
 
@@ -68,7 +73,8 @@ class Searcher:
     """Tree search with whatever the search was given: rollouts (MCTS) or a network (AlphaZero).
 
     With `seconds` the search also stops by the clock, which is for the whole batch and is looked at between chunks of
-    simulations. Without a `final` rule the search's own move is played.
+    simulations. Without a `final` rule the search's own move is played. An evaluator that returns NaN, an infinity or
+    an impossible value anywhere in the tree is reported, unless the caller compiles the call.
     """
 
     search: Search
@@ -86,20 +92,30 @@ class Searcher:
         return self.search.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        if self.seconds is None:
-            return _searched(self.search, self.final, self.parameters, states, key)
-        return _told(self.final, self.look(states, key))
+        if self.seconds is not None:
+            return _told(self.final, self.look(states, key))
+        with _speaking_for(self.spec):
+            choice, fault = _searched(self.search, self.final, self.parameters, states, key)
+            _check(self.game, states, fault)
+        return choice
 
     def look(self, states: State, key: Array) -> Result:
         """The whole result, tree included; the same key grows the same tree as `choose` does."""
-        if self.seconds is None:
-            return self.search.explore(self.parameters, states, key)
-        # A budget refuses games that are over; their lanes search the start of a game instead.
-        return self._budget().run(self.parameters, _going(self.game, states), key)
+        with _speaking_for(self.spec):
+            if self.seconds is None:
+                result = self.search.explore(self.parameters, states, key)
+                checks.answers(self.game, result.tree)
+                return result
+            # A budget refuses games that are over; their lanes search the start of a game instead.
+            return self._budget().run(self.parameters, _going(self.game, states), key)
 
     def told(self, result: Result) -> Choice:
         """The choice that follows from a result."""
         return _told(self.final, result)
+
+    def check_batch(self, batch: int) -> None:
+        with _speaking_for(self.spec):
+            layout.check(self.search, batch)
 
     def _budget(self) -> Budget:
         return Budget(self.search, seconds=self.seconds, chunk=chunk(self.search.simulations, self.search.leaves))
@@ -111,14 +127,18 @@ def chunk(simulations: int, leaves: int, *, most: int = 64) -> int:
     >>> chunk(800, 1), chunk(800, 8), chunk(7, 1)
     (50, 40, 7)
     """
-    fitting = [size for size in range(leaves, simulations + 1, leaves) if simulations % size == 0]
-    return max((size for size in fitting if size <= most), default=fitting[0])
+    sizes = range(max(most // leaves, 1) * leaves, 0, -leaves)
+    return next((size for size in sizes if simulations % size == 0), leaves)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _searched(search: Search, final: Final | None, parameters: Any, states: State, key: Array) -> Choice:
+def _searched(
+    search: Search, final: Final | None, parameters: Any, states: State, key: Array
+) -> tuple[Choice, Fault]:  # fmt: skip
     """Compiled as a whole, so that the tree never leaves the device's memory."""
-    return _told(final, search.explore(parameters, states, key))
+    result = search.explore(parameters, states, key)
+    going = ~jax.vmap(search.game.over)(states)
+    return _told(final, result), checks.first_fault(jnp.where(going, result.tree.faults, NO_FAULT), result.tree.states)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -139,6 +159,21 @@ def _going(game: Game, states: State) -> State:
     return jax.tree.map(swap, states, start)
 
 
+@contextmanager
+def _speaking_for(spec: str) -> Iterator[None]:
+    """Name the player in whatever its search refuses or reports."""
+    try:
+        yield
+    except SearchError as error:
+        raise PlayerError(f"{spec}: {error}") from None
+
+
+def _check(game: Game, states: State, fault: Fault) -> None:
+    """Report what the evaluator returned if it cannot be used; inside compiled code nothing is known yet."""
+    if not isinstance(fault.searches, jax.core.Tracer) and int(fault.searches):
+        raise checks.unusable_answer(game, jax.tree.leaves(states)[0].shape[0], fault)
+
+
 @dataclass(frozen=True)
 class Forward:
     """A network as a search's evaluator calls it; equal for equal networks, which a bound method is not."""
@@ -147,6 +182,13 @@ class Forward:
 
     def __call__(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
         return self.network.forward(parameters, observations)
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position's features, in the widest layer and the one before it."""
+        height, width, _ = self.network.observation_shape
+        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.network.layers)
+        return 2 * 4 * widest
 
 
 FEW_ACTIONS = 100
@@ -176,13 +218,18 @@ class Instinct:
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         asked = evaluator(self.game, self.network, finish=False, symmetries=self.symmetries)
-        return _instinct(self.game, asked, self.parameters, states)
+        choice, fault = _instinct(self.game, asked, self.parameters, states)
+        with _speaking_for(self.spec):
+            _check(self.game, states, fault)
+        return choice
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _instinct(game: Game, evaluate: Evaluate, parameters: Any, states: State) -> Choice:
+def _instinct(game: Game, evaluate: Evaluate, parameters: Any, states: State) -> tuple[Choice, Fault]:
     evaluation = evaluate(parameters, states, jax.random.key(0))
     legal = jax.vmap(game.legal)(states)
     policy = jnp.where(legal, jnp.exp(log_priors(evaluation.logits, legal)), 0.0)
     best = jnp.argmax(jnp.where(legal, evaluation.logits, -jnp.inf), axis=-1).astype(jnp.int32)
-    return Choice(best, policy, values=evaluation.values)
+    bad = layout.unusable(evaluation) & ~jax.vmap(game.over)(states)
+    fault = checks.first_fault(jnp.where(bad, 0, NO_FAULT), jax.tree.map(lambda leaf: leaf[None], states))
+    return Choice(best, policy, values=evaluation.values), fault

@@ -65,7 +65,7 @@ class Budget:
             done += self.chunk
             result = _harvest(search, tree, root)
             if self._spent(result, done, started):
-                checks.answers(search.game, states, tree.faults)
+                checks.answers(search.game, tree)
                 return result
 
     def _warm_up(self, parameters: Any, tree: Tree, root: Root, key: Array, past: Array | None) -> None:

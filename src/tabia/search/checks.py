@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.search import layout
 from tabia.search.errors import SearchError
 from tabia.search.gumbel import Gumbel
+from tabia.search.memory import count_text
+from tabia.search.tree import NO_FAULT, Tree
 
 if TYPE_CHECKING:
     from tabia.search.search import Search
@@ -38,6 +42,19 @@ def settings(search: Search) -> None:
     if search.game.chance and (search.transpositions or search.cut_loops or search.keep):
         raise SearchError(
             f"{search.game.id} has chance; transpositions, loop cutting and kept trees need a game without."
+        )
+    layout.check(search, batch=1)
+
+
+MOST_POSITIONS = 10**11
+"""Positions one move may look at: hours on a CPU, minutes on a large GPU."""
+
+
+def work(what: str, positions: int) -> None:
+    """Refuse a move that would look at so many positions that nobody can wait for it."""
+    if positions > MOST_POSITIONS:
+        raise SearchError(
+            f"{what} is {count_text(positions)} positions per move; at most {count_text(MOST_POSITIONS)} are allowed."
         )
 
 
@@ -81,12 +98,36 @@ def evaluator(search: Search, parameters: Any, states: State) -> None:
             )
 
 
-def answers(game: Game, states: State, faults: Array) -> None:
-    """Report an evaluator that answered with NaN or infinity."""
-    bad = np.flatnonzero(np.asarray(faults))
-    if bad.size:
-        first = jax.tree.map(lambda leaf: leaf[bad[0]], states)
-        raise SearchError(
-            f"The evaluator answered with NaN or infinity while searching {bad.size} of {faults.shape[0]} positions, "
-            f"first position {bad[0]}:\n{game.draw(first)}"
-        )
+def answers(game: Game, tree: Tree) -> None:
+    """Report an evaluator that returned NaN, an infinity or an impossible value, with the first such position."""
+    if (np.asarray(tree.faults) != NO_FAULT).any():
+        raise unusable_answer(game, tree.faults.shape[0], first_fault(tree.faults, tree.states))
+
+
+class Fault(NamedTuple):
+    """Where an evaluator first returned something that cannot be used."""
+
+    searches: Array  # int32: how many of the batch met such a position; 0: none, and the rest means nothing
+    lane: Array  # int32: the first of them
+    node: Array  # int32: the node of its tree; 0 is the root
+    state: State  # the position there
+
+
+@jax.jit
+def first_fault(faults: Array, states: State) -> Fault:
+    """The first fault of a batch, from `Tree.faults` [B] and states [N, B, ...]."""
+    bad = faults != NO_FAULT
+    lane = jnp.argmax(bad).astype(jnp.int32)
+    node = jnp.maximum(faults[lane], 0)
+    return Fault(bad.sum(dtype=jnp.int32), lane, node, jax.tree.map(lambda leaf: leaf[node, lane], states))
+
+
+def unusable_answer(game: Game, batch: int, fault: Fault) -> SearchError:
+    """The error for a fault, which draws its position."""
+    asked = "this position" if batch == 1 else f"position {int(fault.lane) + 1} of {batch}"
+    many = "" if batch == 1 else f"; {int(fault.searches)} of {batch} searches met such a position"
+    where = f"for {asked}" if not int(fault.node) else f"for a position met while searching {asked}"
+    return SearchError(
+        f"The evaluator returned NaN, an infinity or a value outside [-1, 1] {where}{many}:\n{game.draw(fault.state)}\n"
+        "A network does that when its weights are damaged or too large; use another checkpoint."
+    )

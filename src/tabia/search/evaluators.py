@@ -6,6 +6,7 @@ P seats. Values are per seat, scaled to [-1, 1].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
+from tabia.search.memory import Need, nbytes
 
 
 class Evaluation(NamedTuple):
@@ -26,6 +28,19 @@ class Evaluation(NamedTuple):
 
 Evaluate = Callable[[Any, State, Array], Evaluation]  # (parameters, states [B, ...], key)
 Forward = Callable[[Any, Array], tuple[Array, Array]]  # (parameters, observations [B, H, W, C]) -> logits, values
+
+
+def needs_of(evaluate: Evaluate, batch: int, leaves: int) -> list[Need]:
+    """The memory an evaluator says it takes for `leaves` positions of each of `batch` trees at once; [] if it doesn't.
+
+    An evaluator says so with a method `needs(batch, leaves)`.
+    """
+    own = getattr(evaluate, "needs", None)
+    return [] if own is None else own(batch, leaves)
+
+
+def _state_bytes(game: Game) -> int:
+    return nbytes(jax.eval_shape(game.init, jax.random.key(0)))
 
 
 def by_seat(values: Array, mover: Array) -> Array:
@@ -52,6 +67,12 @@ class Network:
         return Evaluation(
             logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states))
         )
+
+    def needs(self, batch: int, leaves: int) -> list[Need]:
+        """The observations, and what `forward` says it takes for each by its `position_bytes`."""
+        turns = len(self.game.symmetries) if self.symmetries else 1
+        each = 4 * math.prod(self.game.observation_shape) + getattr(self.forward, "position_bytes", 0)
+        return [Need("leaves", leaves, batch * leaves * turns * each, "for the network")]
 
     def _ask_all(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
         turns = self.game.symmetries
@@ -102,6 +123,11 @@ class Rollout:
         scores = game.scale(jax.vmap(game.scores)(ends)).reshape(-1, self.count, game.num_players).mean(axis=1)
         return Evaluation(jnp.zeros((scores.shape[0], game.num_actions)), scores)
 
+    def needs(self, batch: int, leaves: int) -> list[Need]:
+        """The games in play before and after a move, and which moves they have."""
+        each = 2 * _state_bytes(self.game) + 5 * self.game.num_actions
+        return [Need("rollouts", self.count, batch * leaves * self.count * each, "for its random games")]
+
 
 @dataclass(frozen=True)
 class Mix:
@@ -115,6 +141,9 @@ class Mix:
         one, two = jax.random.split(key)
         first, second = self.first(parameters, states, one), self.second(parameters, states, two)
         return Evaluation(first.logits, (1.0 - self.weight) * first.values + self.weight * second.values)
+
+    def needs(self, batch: int, leaves: int) -> list[Need]:
+        return needs_of(self.first, batch, leaves) + needs_of(self.second, batch, leaves)
 
 
 @dataclass(frozen=True)
@@ -138,6 +167,11 @@ class Finishing:
         any_wins = wins.any(axis=-1, keepdims=True)
         logits = jnp.where(any_wins, jnp.where(wins, 0.0, _HOPELESS), found.logits)
         return Evaluation(logits, jnp.where(any_wins, scores, found.values))
+
+    def needs(self, batch: int, leaves: int) -> list[Need]:
+        """The positions after every action, and the other evaluator's needs."""
+        tried = batch * leaves * self.game.num_actions * _state_bytes(self.game)
+        return [Need("leaves", leaves, tried, "to try their moves"), *needs_of(self.otherwise, batch, leaves)]
 
 
 _HOPELESS = -30.0  # a logit: a chance of nothing in single precision, and yet a number

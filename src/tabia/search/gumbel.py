@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -73,29 +74,40 @@ def mixed_value(node: View) -> Array:
     return (node.value + visits * weighted) / (1.0 + visits)
 
 
-def halving_visits(considered: int, simulations: int) -> list[int]:
-    """How often each simulation's move must have been tried before, when `considered` moves are in the running.
+class Round(NamedTuple):
+    """A round of sequential halving: its moves are tried in turn, again and again, until the next round begins."""
 
-    >>> halving_visits(4, 8)
-    [0, 0, 0, 0, 1, 1, 2, 2]
+    first: int  # the number of its first simulation
+    moves: int  # how many are still considered
+    visits: int  # that each of them has by then
+
+
+def halving_rounds(considered: int, simulations: int) -> list[Round]:
+    """The rounds of sequential halving with `considered` moves; the last goes on until the simulations are used up.
+
+    >>> [tuple(one) for one in halving_rounds(4, 8)]
+    [(0, 4, 0), (4, 2, 1)]
     """
-    if considered <= 1:
-        return list(range(simulations))
-    rounds = math.ceil(math.log2(considered))
-    visits, sequence, left = [0] * considered, list[int](), considered
-    while len(sequence) < simulations:
-        for _ in range(max(1, simulations // (rounds * left))):
-            sequence += visits[:left]
-            visits[:left] = [count + 1 for count in visits[:left]]
-        left = max(2, left // 2)
-    return sequence[:simulations]
+    rounds = [Round(0, max(considered, 1), 0)]
+    halvings = math.ceil(math.log2(max(considered, 2)))
+    while rounds[-1].moves > 2:
+        first, moves, visits = rounds[-1]
+        repeats = max(1, simulations // (halvings * moves))
+        rounds.append(Round(first + repeats * moves, max(2, moves // 2), visits + repeats))
+    return rounds
 
 
 def schedule(rule: Gumbel, legal: Array, simulations: int) -> Array:
     """float32[simulations, B]: the visits considered at each simulation, by each root's number of legal moves."""
     most = min(rule.considered, legal.shape[-1])
-    table = np.array([halving_visits(count, simulations) for count in range(most + 1)], np.float32)
-    return jnp.asarray(table)[jnp.minimum(legal.sum(axis=-1), most)].T
+    tables = [halving_rounds(count, simulations) for count in range(most + 1)]
+    longest = max(map(len, tables))
+    # Repeating the last round changes nothing, so all tables can have the same length.
+    table = np.array([rounds + rounds[-1:] * (longest - len(rounds)) for rounds in tables], np.int32)
+    first, moves, visits = jnp.moveaxis(jnp.asarray(table)[jnp.minimum(legal.sum(axis=-1), most)], -1, 0)
+    since = jnp.arange(simulations)[:, None, None] - first[None]
+    # A later round has fewer moves, so its visits rise faster: of the rounds begun, the latest gives the most.
+    return jnp.where(since >= 0, visits[None] + since // moves[None], 0).max(axis=-1).astype(jnp.float32)
 
 
 def sample(rule: Gumbel, key: Array, shape: tuple[int, ...]) -> Array:

@@ -13,6 +13,7 @@ Axis letters: B batch, A actions, P seats, L positions side by side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.search import checks
 from tabia.search.errors import SearchError
+from tabia.search.memory import count_text
 
 Heuristic = Callable[[State], Array]  # one state -> float32[P] in [-1, 1]
 Ties = Callable[[Array, Array], Array]  # (bool[B, A] equally good moves, key) -> int32[B]
@@ -72,6 +74,13 @@ class Minimax:
             raise SearchError(f"width={self.width}: at least 1 position at a time is needed.")
         if self.game.chance:
             raise SearchError(f"{self.game.id} has chance, which minimax does not weigh; use a tree search.")
+        if self.levels > _most_levels(self.game.num_actions):
+            _check_lines(self)
+
+    @property
+    def levels(self) -> int:
+        """The depth, or as many moves as a game can have: beyond them every line has ended."""
+        return min(self.depth, self.game.max_moves)
 
     def run(self, states: State, key: Array) -> Outlook:
         """Look ahead from every position of the batch; refuses positions that are over or another game's."""
@@ -81,6 +90,24 @@ class Minimax:
     def explore(self, states: State, key: Array) -> Outlook:
         """The same without checks, to be called inside compiled code; action 0 where a game is over."""
         return _explore(self, states, key)
+
+
+def _check_lines(minimax: Minimax) -> None:
+    """Refuse a depth at which there are too many lines, with as many legal moves everywhere as at the start."""
+    game = minimax.game
+    moves = int(jax.jit(lambda: game.legal(game.init(jax.random.key(0))).sum())())
+    most = _most_levels(moves)
+    if minimax.levels > most:
+        raise SearchError(
+            f"depth={count_text(minimax.depth)}: with {moves} moves at its start, {game.id} has about "
+            f"{moves}^{minimax.levels} lines of that length, and at most {count_text(checks.MOST_POSITIONS)} positions "
+            f"per move are allowed. depth can be at most {most}."
+        )
+
+
+def _most_levels(moves: int) -> int:
+    """How many moves ahead all lines can be searched, with so many moves everywhere."""
+    return int(math.log(checks.MOST_POSITIONS) / math.log(max(moves, 2)))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -98,10 +125,10 @@ def _in_blocks(minimax: Minimax, states: State) -> Array:
     batch = jax.tree.leaves(states)[0].shape[0]
     blocks = -(-batch // minimax.width)
     if blocks <= 1:
-        return jnp.moveaxis(_branches(minimax, states, minimax.depth), 0, 1)
+        return jnp.moveaxis(_branches(minimax, states, minimax.levels), 0, 1)
     rows = jnp.minimum(jnp.arange(blocks * -(-batch // blocks)), batch - 1).reshape(blocks, -1)
     found = jax.lax.map(
-        lambda mine: _branches(minimax, jax.tree.map(lambda leaf: leaf[mine], states), minimax.depth), rows
+        lambda mine: _branches(minimax, jax.tree.map(lambda leaf: leaf[mine], states), minimax.levels), rows
     )  # [blocks, A, L, P]
     return jnp.moveaxis(found, 1, 2).reshape(-1, *found.shape[1::2])[:batch]
 

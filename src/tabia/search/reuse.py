@@ -33,7 +33,7 @@ def run_on(
         raise SearchError("keep=0: to search on, the first search already must set room aside for nodes to be kept.")
     checks.roots(search, parameters, states)
     result = _run_on(search, parameters, tree, actions, states, key, past)
-    checks.answers(search.game, states, result.tree.faults)
+    checks.answers(search.game, result.tree)
     return result
 
 

@@ -17,14 +17,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.search import checks, device
+from tabia.search import checks, device, layout
 from tabia.search import tree as trees
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.gumbel import Gumbel
-from tabia.search.leaves import NEW, Leaves, fingerprint, first_equals, leaves
+from tabia.search.layout import Layout, leaf_record, unusable
+from tabia.search.leaves import NEW, Leaves, first_equals, leaves
 from tabia.search.roots import Noise, Result, Root, harvest, prepare_root
 from tabia.search.selection import Puct, Rule, choose
-from tabia.search.tree import NO_CHILD, PENDING, Tree, View
+from tabia.search.tree import NO_CHILD, NO_FAULT, PENDING, Tree, View
 from tabia.search.walk import Path, mark
 
 PUCT = Puct()
@@ -67,7 +68,7 @@ class Search:
         """
         checks.roots(self, parameters, states)
         result = _explore(self, parameters, states, key, past)
-        checks.answers(self.game, states, result.tree.faults)
+        checks.answers(self.game, result.tree)
         return result
 
     def explore(self, parameters: Any, states: State, key: Array, past: Array | None = None) -> Result:
@@ -104,23 +105,10 @@ def phases(search: Search) -> list[tuple[int, int]]:
 
 
 def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
-    """Evaluate the roots and make trees of one node each."""
-    game, capacity = search.game, search.capacity
+    """Evaluate the roots and make trees of one node each; refused while tracing if they would not fit into memory."""
+    layout.check(search, jax.tree.leaves(states)[0].shape[0])
     evaluation = search.evaluate(parameters, states, key)
-    batch, actions = evaluation.logits.shape
-    shared = search.transpositions or search.cut_loops
-    return Tree(
-        records=trees.room(leaf_record(game, states, evaluation), capacity),
-        states=jax.tree.map(lambda leaf: trees.room(leaf, capacity), states),
-        size=jnp.int32(max(search.keep, 1)),
-        root_values=evaluation.values,
-        sums=jnp.zeros((batch, actions, game.num_players)),
-        faults=faulty(evaluation),
-        squares=jnp.zeros((capacity, batch, actions)) if search.rule.squares else None,
-        totals=trees.room(evaluation.values, capacity) if search.transpositions or search.keep else None,
-        prints=trees.room(jax.vmap(partial(fingerprint, game))(states), capacity, 0) if shared else None,
-        links=jnp.full((capacity, batch, actions, search.outcomes), float(NO_CHILD)) if game.chance else None,
-    )
+    return layout.new_tree(Layout.of(search), states, evaluation, search.capacity)
 
 
 def grow(
@@ -231,12 +219,13 @@ def write(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tre
     def put(nodes: Array, new: Array) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(nodes, new, tree.size, axis=0)
 
-    unsound = faulty(evaluation) & ~found.settled
+    bad = jax.vmap(unusable)(evaluation) & ~found.settled
+    first_bad = jnp.where(bad.any(axis=0), tree.size + jnp.argmax(bad, axis=0), NO_FAULT)
     return tree._replace(
         records=put(tree.records, jax.vmap(partial(leaf_record, game))(found.states, evaluation)),
         states=jax.tree.map(put, tree.states, found.states),
         size=tree.size + values.shape[0],
-        faults=tree.faults | unsound.any(axis=0),
+        faults=jnp.where(tree.faults == NO_FAULT, first_bad, tree.faults).astype(jnp.int32),
         totals=None if tree.totals is None else put(tree.totals, values),
         prints=None if tree.prints is None or found.prints is None else put(tree.prints, found.prints),
     )
@@ -245,15 +234,3 @@ def write(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tre
 def credit(tree: Tree, first: Array, values: Array) -> Tree:
     """Tell the root's moves `first` [K, B] what the simulations through them found, the values [K, B, P]."""
     return tree._replace(sums=tree.sums.at[jnp.arange(first.shape[1])[None, :], first].add(values))
-
-
-def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
-    """The record of freshly evaluated positions [B, A + 1, 4]."""
-    seat = jax.vmap(game.mover)(states)
-    value = jnp.take_along_axis(evaluation.values, seat[:, None], axis=1)[:, 0]
-    return trees.record(trees.log_priors(evaluation.logits, jax.vmap(game.legal)(states)), value, seat)
-
-
-def faulty(evaluation: Evaluation) -> Array:
-    """bool[B]: where the evaluator answered with something not finite."""
-    return ~(jnp.isfinite(evaluation.logits).all(axis=-1) & jnp.isfinite(evaluation.values).all(axis=-1))

@@ -26,7 +26,9 @@ LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
 VALUE, SEAT = 0, 1  # columns of the node's own row
 NO_CHILD, PENDING = -1, -2  # a link to nothing yet; to a leaf being evaluated
 ILLEGAL = -1e9  # the log-probability of an action that cannot be played
+NO_FAULT = -1  # in `Tree.faults`: every evaluation could be used
 MISSING = -2e9  # that of a row beyond the last action, where kernels round their number up
+HOPELESS = -1e6  # the lowest log-probability of a legal action: far below any real one, far above ILLEGAL
 
 
 class View(NamedTuple):
@@ -62,7 +64,7 @@ class Tree(NamedTuple):
     size: Array  # int32: nodes in use, the same in every tree
     root_values: Array  # [B, P] the evaluator's values of the root
     sums: Array  # [B, A, P] sums of the values that came back through each of the root's moves
-    faults: Array  # bool[B]: whether the evaluator ever answered with something not finite
+    faults: Array  # int32[B]: the first node whose evaluation could not be used, or NO_FAULT
     # What only some searches keep:
     squares: Array | None = None  # [N, B, A] sums of squared values, for rules that ask
     totals: Array | None = None  # [N, B, P] sums of all values seen at a node, its own evaluation included
@@ -97,12 +99,15 @@ def record(logits: Array, value: Array, seat: Array) -> Array:
 
 
 def log_priors(logits: Array, legal: Array) -> Array:
-    """Normalised log-probabilities over the legal actions, ILLEGAL elsewhere [B, A]."""
+    """Normalised log-probabilities over the legal actions, ILLEGAL elsewhere [B, A].
+
+    Logits may be of any finite size: a legal action stays legal however low its logit.
+    """
     masked = jnp.where(legal, logits, -jnp.inf)
     top = jnp.max(masked, axis=-1, keepdims=True)
     shifted = logits - jnp.where(jnp.isfinite(top), top, 0.0)
     total = jnp.sum(jnp.where(legal, jnp.exp(shifted), 0.0), axis=-1, keepdims=True)
-    return jnp.where(legal, shifted - jnp.log(jnp.maximum(total, 1e-30)), ILLEGAL)
+    return jnp.where(legal, jnp.maximum(shifted - jnp.log(jnp.maximum(total, 1e-30)), HOPELESS), ILLEGAL)
 
 
 def room(leaf: Array, capacity: int, fill: float = 0) -> Array:

@@ -8,7 +8,9 @@ from tabia.evaluation.match import Match, Played, play
 from tabia.networks import Variables
 from tabia.players.player import Player
 from tabia.players.searching import Instinct, Searcher, evaluator
+from tabia.players.spec import PlayerError
 from tabia.search import Gumbel, Search
+from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
 
 
@@ -17,11 +19,18 @@ def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Pla
     weights = _folded(plan.network, variables)
     if not simulations:
         return Instinct(plan.game, plan.network, weights, name)
+    return Searcher(make_search(plan, simulations), name, weights)
+
+
+def make_search(plan: Plan, simulations: int) -> Search:
+    """The search of a player in a gate or an evaluation."""
     rule = Gumbel(considered=plan.config.search.considered, noise=0.0)
     evaluate = evaluator(plan.game, plan.network, finish=plan.config.search.finish)
-    search = Search(plan.game, evaluate, simulations, rule)
-    return Searcher(search, name, weights)
+    return Search(plan.game, evaluate, simulations, rule)
 
+
+TOGETHER = 256
+"""Games of a gate or an evaluation played side by side, at most."""
 
 _folded = jax.jit(lambda network, variables: network.fold(variables), static_argnums=0)
 
@@ -29,4 +38,7 @@ _folded = jax.jit(lambda network, variables: network.fold(variables), static_arg
 def contest(plan: Plan, one: Player, other: Player, games: int, seed: int,
             test: tuple[float, float, float, float] | None = None) -> Played:  # fmt: skip
     """A match from varied openings, every opening in every seating."""
-    return play(Match(plan.game, (one, other), games, seed=seed, test=test))
+    try:
+        return play(Match(plan.game, (one, other), games, seed=seed, together=TOGETHER, test=test))
+    except PlayerError as error:
+        raise TrainingError(f"{error} {DIVERGED}") from None

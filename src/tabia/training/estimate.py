@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from tabia.training import cycle
+from tabia.training import cycle, memory
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config import Config
@@ -51,6 +51,7 @@ def estimate(config: Config) -> Estimate:
     # Learning from the first cycle on, so that it is in the timing.
     plan = Plan(replace(config, replay=replace(config.replay, start=1)))
     plan.check()
+    memory.check(plan)
     state = states.begin(plan)
     started = time.monotonic()
     with Ahead(plan, state) as ahead:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tabia.evaluation import accuracy, positions
+from tabia.evaluation.match import check_batch
+from tabia.evaluation.seating import MatchError
 from tabia.evaluation.tally import tally
 from tabia.players import make as make_player
 from tabia.players import perfect
@@ -26,8 +28,11 @@ def opponents(plan: Plan) -> list[Player]:
     try:
         if settings.positions:
             perfect.make(plan.game)
-        return [make_player(spec, plan.game) for spec in settings.opponents]
-    except PlayerError as error:
+        found = [make_player(spec, plan.game) for spec in settings.opponents]
+        for player in found:
+            check_batch(player, settings.games)
+        return found
+    except (PlayerError, MatchError) as error:
         raise TrainingError(f"[evaluation] {error}") from None
 
 

@@ -8,11 +8,10 @@ import jax
 import numpy as np
 
 from tabia.training.cycle import Report
-from tabia.training.errors import TrainingError
+from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.learner import Learned
 
 COLLAPSED = 1e-4  # nats: below this the network allows one move alone, everywhere
-_SMALLER = "The last checkpoint is sound; a smaller learner.rate, or learner.clip, is what usually helps."
 
 
 def check(report: Report, cycle: int, steps: int) -> None:
@@ -23,7 +22,7 @@ def check(report: Report, cycle: int, steps: int) -> None:
     where = f"Stopped in cycle {cycle}, by optimiser step {steps}"
     for name, value in losses.told().items():
         if not math.isfinite(value):
-            raise TrainingError(f"{where}: {name} of the losses is {value}. {_SMALLER}")
+            raise TrainingError(f"{where}: {name} of the losses is {value}. {DIVERGED}")
     if float(losses.entropy) < COLLAPSED:
         raise TrainingError(
             f"{where}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "
@@ -37,7 +36,7 @@ def check_weights(learned: Learned, cycle: int) -> None:
     if not _finite(learned):
         raise TrainingError(
             f"Stopped after cycle {cycle}, by optimiser step {int(learned.steps)}: weights are no longer numbers, so "
-            f"they are not saved. {_SMALLER}"
+            f"they are not saved. {DIVERGED}"
         )
 
 

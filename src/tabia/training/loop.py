@@ -18,7 +18,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any, Protocol
 
-from tabia.training import budget, checkpoint, cycle, gate, health
+from tabia.training import budget, checkpoint, cycle, gate, health, memory
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config import Config
@@ -50,6 +50,7 @@ class Training:
         """A new run in an empty directory."""
         plan = Plan(config)
         plan.check()
+        memory.check(plan)
         budget.check(plan)
         run.check_free()
         state = states.begin(plan)  # refuses a replay without room, so the directory comes after it
@@ -66,6 +67,7 @@ class Training:
         config = run.config(game=game, players=players)
         plan = Plan(config)
         plan.check()
+        memory.check(plan)
         with run.locked():
             found, troubles = checkpoint.newest(run, plan)
         if found is None:

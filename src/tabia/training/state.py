@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,12 @@ import numpy as np
 from jax import Array
 
 from tabia.networks import Variables
+from tabia.search import memory
+from tabia.search.memory import Need
 from tabia.training import replay
 from tabia.training.errors import TrainingError
 from tabia.training.learner import Learned
+from tabia.training.memory import working_bytes
 from tabia.training.openings import Lanes
 from tabia.training.plan import Plan
 from tabia.training.replay import Ring
@@ -53,10 +55,11 @@ class Ledger:
 def begin(plan: Plan) -> State:
     """The start of a run."""
     lane_key, weight_key = jax.random.split(jax.random.key(plan.config.seed))
+    shapes = jax.eval_shape(plan.learner.begin, weight_key)
+    host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).ring for board in plan.boards]))
     learned = plan.learner.begin(weight_key)
     gated = plan.config.gate.kind != "none"
     champion = jax.tree.map(jnp.copy, learned.averaged) if gated else None
-    host = _host(plan, jax.eval_shape(lambda: [_board(board, learned, lane_key).ring for board in plan.boards]))
     return State(tuple(_board(board, learned, lane_key, host) for board in plan.boards), learned, champion)
 
 
@@ -68,16 +71,21 @@ def _board(plan: Plan, learned: Learned, key: Array, host: jax.Device | None = N
 
 def _host(plan: Plan, rings: Sequence[Ring]) -> jax.Device | None:
     """Where replays of these shapes are kept if not with everything else; refused where no place has room for them."""
-    wanted, wish = sum(map(_size, rings)), plan.config.replay.place
-    if wish != "host" and wanted <= _device_memory() / 2:
+    wanted, wish, working = sum(map(memory.nbytes, rings)), plan.config.replay.place, working_bytes(plan)
+    device, machine = memory.device_limit(), memory.machine_limit()
+    if wish != "host" and wanted + working <= device.bytes:
         return None
-    if wish != "device" and wanted <= _machine_memory() / 4:  # a checkpoint needs as much again, twice
+    if wish != "device" and wanted <= machine.bytes / 2:  # a checkpoint needs as much again, twice
         return _cpu()
+    places = {"host": machine.bytes // 2, "device": max(device.bytes - working, 0)}
+    room = places[wish] if wish in places else max(places.values())
+    held = plan.rows * plan.config.selfplay.games
+    fits = memory.fitting(Need("replay.positions", held, wanted, ""), room)
     raise TrainingError(
-        f"The replay would take {wanted / 1e9:.1f} GB, and with replay.place={wish!r} there is no room for it: it may "
-        f"have half of the device's {_device_memory() / 1e9:.1f} GB or a quarter of the machine's "
-        f"{_machine_memory() / 1e9:.1f} GB. It has {plan.rows:,} rows of {plan.config.selfplay.games:,} games; lower "
-        "replay.positions or selfplay.games."
+        f"The replay needs {memory.size_text(wanted)} for {plan.rows:,} rows of {plan.config.selfplay.games:,} games; "
+        f"with replay.place={wish!r} it may take {memory.size_text(room)}, where the limit is {device} on the device "
+        "for all of a run's arrays, and half of that share in the machine's memory. "
+        f"About {fits:,} positions would fit: lower replay.positions or selfplay.games."
     )
 
 
@@ -90,26 +98,11 @@ def _cpu() -> jax.Device:
         ) from None
 
 
-def _device_memory() -> float:
-    """Bytes of the device's memory, or of the machine's where the device does not say."""
-    told = jax.devices()[0].memory_stats() or {}
-    return float(told.get("bytes_limit") or _machine_memory())
-
-
-def _machine_memory() -> float:
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-
-
 def whereabouts(state: State) -> str:
     """The replay's size and place, in words."""
     rings = [board.ring for board in state.boards]
     where = "on the device" if replay.host_of(rings[0]) is None else "in the machine's memory"
-    return f"{sum(map(_size, rings)) / 1e9:.2f} GB {where}"
-
-
-def _size(ring: Ring) -> float:
-    """Bytes of a ring, or of one with these shapes."""
-    return float(sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(ring)))
+    return f"{sum(map(memory.nbytes, rings)) / 1e9:.2f} GB {where}"
 
 
 def size(plan: Plan) -> int:
