@@ -16,6 +16,10 @@ class TabiaError(Exception):
     """Anything Tabia refuses; its text is meant for people and needs no traceback."""
 
 
+class TabiaWarning(UserWarning):
+    """Something a user should know that stops nothing; its text is meant for people."""
+
+
 class GameError(TabiaError):
     """A game that does not exist, cannot be built, or is asked for what it does not have."""
 
