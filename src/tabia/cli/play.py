@@ -62,7 +62,8 @@ def play(
     from tabia.cli.terminal import Terminal
     from tabia.players import make as make_player
 
-    sitting = Sitting.at(_wanted(game_id, against, seat, moves, seed) if load is None else _loaded(load, number))
+    wanted = _wanted(game_id, against, seat, moves, seed) if load is None else _loaded(load, number)
+    sitting = Sitting.at(wanted, files=load is None)  # files that a record names must not run
     Terminal(sitting, make_player(hint, sitting.game) if hint else None).play()
 
 

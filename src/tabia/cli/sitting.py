@@ -30,13 +30,15 @@ class Sitting:
     keys: list[jax.Array] = field(default_factory=list)  # of the start, then of each move
 
     @classmethod
-    def at(cls, record: Record) -> Sitting:
-        """Sit down at a game, as far as it has been played."""
+    def at(cls, record: Record, *, files: bool = False) -> Sitting:
+        """Sit down at a game, as far as it has been played; with `files` its players may be classes in Python files."""
         game = make(record.game)
         if len(record.players) != game.num_players:
             raise TabiaError(f"{game.id} has {game.num_players} seats; {len(record.players)} are taken.")
         shown_only = record.finished and HUMAN not in record.players  # its players may be gone, and are not needed
-        seats = [None if spec == HUMAN or shown_only else make_player(spec, game) for spec in record.players]
+        seats = [
+            None if spec == HUMAN or shown_only else make_player(spec, game, files=files) for spec in record.players
+        ]
         sitting = cls(game, seats, record)
         sitting._extend()
         for action in records.actions(game, record):

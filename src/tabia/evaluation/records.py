@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tabia.games import identity
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.table import Table
@@ -79,7 +80,7 @@ def written(game: Game, action: int, state: State) -> str:
 
 def actions(game: Game, record: Record) -> list[int]:
     """The actions of a record, each checked to be legal when it was played."""
-    if (game.id, game.version) != (record.game, record.version):
+    if not identity.is_same(game, record.game) or game.version != record.version:
         raise RecordError(
             f"The record is of {record.game}, version {record.version}; {game.id}, version {game.version}, "
             "cannot replay it."

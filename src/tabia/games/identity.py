@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tabia.games.errors import TabiaWarning
 from tabia.games.game import Game
@@ -26,6 +26,19 @@ class _Named(NamedTuple):
 def is_file(id: str) -> bool:
     """Whether an id names a class in a Python file, which runs when the game is made."""
     return ".py:" in id
+
+
+def fields(game: Game, prefix: str = "game_") -> dict[str, Any]:
+    """What identifies a game in a file: its id without directories, its version, and its definition if it has one.
+
+    >>> from tabia.games import make
+    >>> fields(make("connect4"))
+    {'game': 'connect4', 'game_version': 1}
+    """
+    named = _split(game.id)
+    text = ":".join(filter(None, (f"{named.file}.py" if named.file else "", named.base, named.parameters)))
+    code = {f"{prefix}definition": game.definition} if game.definition else {}
+    return {"game": text, f"{prefix}version": game.version, **code}
 
 
 def is_same(game: Game, id: str, definition: str = "") -> bool:

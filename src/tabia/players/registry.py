@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from tabia.games.errors import did_you_mean
 from tabia.games.game import Game
-from tabia.players import modifiers, perfect, runs
+from tabia.players import modifiers, own, perfect, runs
 from tabia.players.modifiers import Modified
 from tabia.players.player import Player
 from tabia.players.searching import FINAL_RULES, Instinct, Lookahead, Searcher, can_finish, evaluator
 from tabia.players.simple import Greedy, Initialize, Random
-from tabia.players.spec import Options, PlayerError, Spec, parse
+from tabia.players.spec import Options, PlayerError, Spec, is_file, parse
 from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, Uct
 from tabia.search.evaluators import Rollout
 from tabia.search.minimax import Minimax
@@ -27,23 +27,42 @@ def names() -> list[str]:
     return list(PLAYERS)
 
 
-def make(text: str, game: Game) -> Player:
+def make(text: str, game: Game, *, files: bool = True) -> Player:
     """The player a spec names, for one game; PlayerError says what is wrong with a spec that names none.
+
+    With `files=False` a spec that names a Python file is refused: making such a player runs the file, which must not
+    happen because a record or a run directory names it.
 
     >>> from tabia.games import make as game
     >>> make("mcts:simulations=800,select=uct,c=1.4", game("connect4")).spec
     'mcts:simulations=800,select=uct,c=1.4'
     """
     spec = parse(text)
+    if is_file(text):
+        return _from_file(spec, game, files)
     if spec.name not in PLAYERS:
         raise PlayerError(f"There is no player {spec.name!r}. {did_you_mean(spec.name, PLAYERS)}")
     if spec.what is not None and spec.name not in _WITH_RUN:
         raise PlayerError(f"{spec.name} takes options only, as in {_EXAMPLES[spec.name]}; {spec.what!r} is none.")
     options = Options(spec)
-    player = PLAYERS[spec.name](game, spec, options)
+    return _modified(PLAYERS[spec.name](game, spec, options), options)
+
+
+def _from_file(spec: Spec, game: Game, files: bool) -> Player:
+    if not files:
+        raise PlayerError(
+            f"{spec} is a class in a Python file. Such a file runs only if you name it on the command line, not "
+            "because a record or a run directory does."
+        )
+    options = Options(spec)
+    return _modified(own.make(game, options), options)
+
+
+def _modified(player: Player, options: Options) -> Player:
+    """The player with the habits that its options ask for; options nobody knows are refused."""
     habits = modifiers.read(options)
     options.close()
-    return player if habits == modifiers.NONE else Modified(player, habits, str(spec))
+    return player if habits == modifiers.NONE else Modified(player, habits, player.spec)
 
 
 def _random(game: Game, spec: Spec, options: Options) -> Player:

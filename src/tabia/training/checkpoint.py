@@ -21,6 +21,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
+from tabia.games import identity
 from tabia.networks import weights
 from tabia.networks.errors import WeightsError
 from tabia.networks.weights import sync_directory
@@ -113,7 +114,8 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any]) -> State:
     """The state a checkpoint holds, for this plan."""
     game = plan.game
     held = (manifest.get("game"), manifest.get("game_version"))
-    if held != (game.id, game.version):
+    definition = str(manifest.get("game_definition", ""))
+    if not identity.is_same(game, str(held[0]), definition) or held[1] != game.version:
         raise TrainingError(
             f"{place} is of {held[0]}, version {held[1]}; this run is of {game.id}, version {game.version}."
         )
@@ -122,9 +124,11 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any]) -> State:
     except (OSError, safetensors.SafetensorError, ValueError) as error:
         raise TrainingError(f"{place / STATE} cannot be read: {error}.") from None
     try:
-        return states.from_arrays(plan, arrays)
+        state = states.from_arrays(plan, arrays)
     except TrainingError as error:
         raise TrainingError(f"{place}: {error}") from None
+    identity.warn_of_change(game, definition, str(place))
+    return state
 
 
 def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
@@ -161,7 +165,7 @@ def verify(place: Path) -> dict[str, Any]:
 
 def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) -> None:
     game, config = plan.game, plan.config
-    notes = {"game": game.id, "game_version": game.version, "cycle": ledger.cycle, "recipe": config.recipe,
+    notes = {**identity.fields(game), "cycle": ledger.cycle, "recipe": config.recipe,
              "seed": config.seed, "minutes": round(ledger.seconds / 60, 2), "games": ledger.games}  # fmt: skip
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
@@ -170,7 +174,7 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
     done("state")
     files = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
              STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
-    manifest = {"format": _FORMAT, "game": game.id, "game_version": game.version, "ledger": asdict(ledger),
+    manifest = {"format": _FORMAT, **identity.fields(game), "ledger": asdict(ledger),
                 "files": files}  # fmt: skip
     write_synced(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
     sync_directory(folder)

@@ -26,7 +26,7 @@ def opponents(plan: Plan) -> list[Player]:
     try:
         if settings.positions:
             perfect.make(plan.game)
-        return [make_player(spec, plan.game) for spec in settings.opponents]
+        return [make_player(spec, plan.game, files=False) for spec in settings.opponents]
     except PlayerError as error:
         raise TrainingError(f"[evaluation] {error}") from None
 

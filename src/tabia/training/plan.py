@@ -114,7 +114,7 @@ class Plan:
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError("search.cut_loops does not go with games of chance.")
         if config.selfplay.teacher and not isinstance(
-            make_player(config.selfplay.teacher, game), Random | Greedy | Initialize
+            make_player(config.selfplay.teacher, game, files=False), Random | Greedy | Initialize
         ):
             raise TrainingError(
                 f"selfplay.teacher={config.selfplay.teacher!r}: random, greedy and initialize can teach."

@@ -164,7 +164,7 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
 
 def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
     """What a teacher would play, for a run's first games (S3); it has no opinion of values."""
-    choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
+    choice = make_player(plan.settings.teacher, plan.game, files=False).choose(states, key)
     assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
     legal = jax.vmap(plan.game.legal)(states)
     values = jnp.zeros((legal.shape[0], plan.game.num_players))

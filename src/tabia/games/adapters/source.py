@@ -103,7 +103,7 @@ def _import_failure(error: BaseException, file: Path, shown: str) -> str:
 
 
 def _definition(file: Path, tree: ast.Module) -> str:
-    """A digest of the code in a file and in the files beside it that it imports; comments and docstrings do not count."""
+    """A digest of the code in a file and in the files beside it that it imports, without comments and docstrings."""
     digest = hashlib.sha256()
     for part in _parts(file, tree, {file}):
         digest.update(_canonical(part).encode())
@@ -136,10 +136,9 @@ def _canonical(node: object) -> str:
     if not isinstance(node, ast.AST):
         return repr(node)
     fields = dict(ast.iter_fields(node))
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _is_docstring(
-        node.body
-    ):
-        fields["body"] = node.body[1:]
+    documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    if documented and _is_docstring(fields["body"]):
+        fields["body"] = fields["body"][1:]
     kept = (f"{name}={_canonical(value)}" for name, value in fields.items() if value not in (None, []))
     return f"{type(node).__name__}({','.join(kept)})"
 

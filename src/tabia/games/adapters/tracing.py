@@ -72,6 +72,7 @@ class _Check:
         self.game, self.found = game, found
 
     def run(self) -> None:
+        self.declared()
         key, action = jax.random.key(0), jnp.int32(0)
         first = self.trace("init", key)
         self.refuse_weak_types("init", first.answer)
@@ -85,10 +86,24 @@ class _Check:
     def trace(self, method: str, *given: Any, **named: Any) -> _Traced:
         call = partial(getattr(self.game, method), **named)
         try:
-            program, answer = jax.make_jaxpr(lambda *given: call(*given), return_shape=True)(*given)
+            program, answer = jax.make_jaxpr(call, return_shape=True)(*given)
         except Exception as error:  # a user's rules may raise anything
             raise self.failure(method, error) from None
         return _Traced(answer, re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)), list(program.consts))
+
+    def declared(self) -> None:
+        """The numbers of the game, which properties may compute."""
+        for name in ("num_players", "num_actions", "max_moves", "observation_shape"):
+            try:
+                value = getattr(self.game, name)
+            except Exception as error:
+                raise self.failure(name, error) from None
+            numbers = value if isinstance(value, tuple) else (value,)
+            count, what = (
+                (3, "three integers: height, width, planes") if name == "observation_shape" else (1, "an integer")
+            )
+            if len(numbers) != count or not all(isinstance(number, int) and number >= 1 for number in numbers):
+                raise self.fault(name, f"is {value!r}; expected {what}, each at least 1")
 
     def answers(self, state: Any) -> None:
         """Every answer has its shape and dtype."""
@@ -117,9 +132,8 @@ class _Check:
         raise self.fault(method, f"returns {_shown(answer)}; expected {kind}{how}")
 
     def compare_states(self, first: Any, after: Any) -> None:
-        before, now = str(jax.tree.structure(first)), str(jax.tree.structure(after))
-        if before != now:
-            raise self.fault("step", f"returns {now}; init returned {before}")
+        if str(jax.tree.structure(first)) != str(jax.tree.structure(after)):
+            raise self.fault("step", f"returns {_shown(after)}; init returned {_shown(first)}, and it must be the same")
         for (path, old), new in zip(jax.tree.leaves_with_path(first), jax.tree.leaves(after), strict=True):
             if _shown(old) != _shown(new):
                 name = f"state{jax.tree_util.keystr(path)}"
@@ -140,7 +154,7 @@ class _Check:
         if drawn or one.program != other.program or not _equal(one.constants, other.constants):
             raise self.fault(
                 method,
-                "changes from call to call: compiled rules draw such a number once and keep it. "
+                "depends on more than its arguments, such as Python's random, which compiled rules run only once. "
                 "Set chance = True and draw from the key, as in jax.random.randint(key, (), 0, 6)",
                 self.randomness_line(method),
             )
@@ -180,7 +194,7 @@ class _Check:
 def _shown(answer: Any) -> str:
     if isinstance(answer, jax.ShapeDtypeStruct):
         return f"{answer.dtype}{list(answer.shape)}"
-    return "None" if answer is None else f"{type(answer).__name__} with {len(jax.tree.leaves(answer))} arrays"
+    return "None" if answer is None else f"a {type(answer).__name__} of {len(jax.tree.leaves(answer))} arrays"
 
 
 def _random_state() -> tuple[Any, str]:
