@@ -103,19 +103,17 @@ class Objects:
 
     def _compare_pair(self, one: Moves, other: Moves) -> None:
         first, second = self._at(one).facts, self._at(other).facts
-        for name, method in (("over", "is_over"), ("legal", "legal_moves"), ("scores", "scores")):
-            if not np.array_equal(getattr(first, name), getattr(second, name)):
-                raise self._unequal(one, other, f"{method}() differs")
+        if first.over != second.over or not np.array_equal(first.legal, second.legal):
+            raise self._unequal(one, other, "legal_moves() or is_over() says something else")
         for move in np.flatnonzero(first.legal).tolist():
             after = [self._at((*moves, move)).facts.words for moves in (one, other)]
             if not np.array_equal(*after):
-                raise self._unequal(one, other, f"apply({move}) leads to positions that are not")
+                raise self._unequal(one, other, f"the positions after move {move} are not the same")
 
     def _unequal(self, one: Moves, other: Moves, what: str) -> GameError:
-        says = "position() is equal" if self._plain.compares else "all attributes are equal"
-        return self._plain.fault(
-            f"{says} after moves {' '.join(map(str, one)) or '(none)'} and", other, f"here, but {what}"
-        )
+        subject, verb = ("position()", "is") if self._plain.compares else ("the object", "has all attributes")
+        earlier = f"after moves {' '.join(map(str, one))}" if one else "at the start"
+        return self._plain.fault(subject, other, f"{verb} the same as {earlier}, but {what}")
 
     def _compare(self, kept: _Kept, whole: Facts, moves: Moves) -> None:
         if not jax.tree.all(jax.tree.map(np.array_equal, kept.facts, whole)):

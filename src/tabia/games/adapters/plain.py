@@ -83,13 +83,15 @@ class Plain:
         """Everything the class says of a position that `seats` reached by `moves`."""
         over = bool(self.call(position, moves, "is_over"))
         view = self._view if self.observes else self._default_view
+        mover = 0 if over else self._mover(position, moves)  # after the end any seat will do
+        scores = self._scores(position, moves) if over else np.zeros(self.num_players, np.float32)
         return Facts(
             legal=np.zeros(self.num_actions, bool) if over else self._legal(position, moves),
-            mover=np.int32(0 if over else self._mover(position, moves)),  # after the end any seat will do
+            mover=np.int32(mover),
             over=np.bool_(over),
-            scores=self._scores(position, moves) if over else np.zeros(self.num_players, np.float32),
+            scores=scores,
             views=np.stack([view(position, moves, seats, seat) for seat in range(self.num_players)]),
-            words=self._words(position, moves, over),
+            words=self._words(position, moves, scores if over else mover),
         )
 
     def heuristic(self, position: Any, moves: Moves) -> np.ndarray:
@@ -133,22 +135,27 @@ class Plain:
                 ) from None
         return numbers
 
-    def _words(self, position: Any, moves: Moves, over: bool) -> np.ndarray:
-        """uint32[4]: equal where the class says so and the same seat moves; else by attributes, else by moves."""
-        mover = -1 if over else self._mover(position, moves)
+    def _words(self, position: Any, moves: Moves, outcome: Any) -> np.ndarray:
+        """uint32[4]: equal for positions with one outcome (below) that the class cannot tell apart.
+
+        By its own position(), or else by its attributes, or else by the moves. The outcome is the mover, or the scores
+        once the game is over, so a class need not say whose turn it is.
+        """
         if self.compares:
             said = self.call(position, moves, "position")
             try:
-                return equality.words((mover, said))
+                return equality.words((outcome, said))
             except equality.Incomparable as error:
                 allowed = "numbers, text, and lists, tuples, sets, dictionaries or arrays of them"
                 raise self.fault("position()", moves, f"holds {error}; it may hold {allowed}") from None
         if self.incomparable:
             return equality.words(moves)
         try:
-            return equality.words((mover, equality.of_attributes(position).tobytes()))
+            return equality.words((outcome, equality.of_attributes(position).tobytes()))
         except equality.Incomparable as error:
-            found = f"became incomparable: {error}. Define position(), which returns what tells positions apart"
+            found = (
+                f"made objects that cannot be compared: {error}. Define position(), which returns what tells them apart"
+            )
             raise self.fault("apply(move)", moves, found) from None
 
     @property
