@@ -1,4 +1,4 @@
-"""Pages on games and players of your own are true: files are the examples, commands print what is shown, sessions run."""
+"""The pages on own games and players are true: files are the examples, commands print what is shown, sessions run."""
 
 from __future__ import annotations
 

@@ -24,33 +24,39 @@ from tabia.games.game import Game
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     # The error, a part of its text, what to do. The first that fits counts.
     (
-        jax.errors.TracerBoolConversionError, "",
+        jax.errors.TracerBoolConversionError,
+        "",
         "`if`, `while`, `and`, `or` and `not` cannot ask for the value of an array. "
         "Choose with jnp.where(condition, a, b), and combine conditions with &, | and ~",
     ),
     (
-        jax.errors.NonConcreteBooleanIndexError, "",
+        jax.errors.NonConcreteBooleanIndexError,
+        "",
         "a boolean mask as an index gives an array of unknown length. Use jnp.where(mask, a, b)",
     ),
     (
-        jax.errors.TracerArrayConversionError, "",
+        jax.errors.TracerArrayConversionError,
+        "",
         "NumPy cannot read an array of the state. Use jax.numpy (jnp) in its place",
     ),
     (
-        jax.errors.TracerIntegerConversionError, "",
+        jax.errors.TracerIntegerConversionError,
+        "",
         "an array's value cannot be a Python index or a length. Index a jnp array, or use jnp.arange and a mask",
     ),
     (
-        jax.errors.ConcretizationTypeError, "",
+        jax.errors.ConcretizationTypeError,
+        "",
         "an array's value cannot become a Python number. Keep it an array: use .astype(...) and jnp functions",
     ),
     (
-        TypeError, "item assignment",
+        TypeError,
+        "item assignment",
         "an array cannot be changed in place. Write x = x.at[i].set(value), then return a new state",
     ),
     (AttributeError, "can't set attribute", "a state cannot be changed in place. Return state._replace(field=value)"),
     (AttributeError, "cannot assign to field", "a frozen object cannot be changed in place. Return a new one"),
-)  # fmt: skip
+)
 _RANDOMNESS = re.compile(r"(?<!jax\.)(?<!jrandom\.)\b(random|secrets|uuid|time|default_rng)\b\s*[.(]")
 
 
