@@ -69,7 +69,7 @@ def folder(tmp_path, monkeypatch):
     sys.modules.pop("beside", None)
 
 
-@pytest.mark.parametrize("id", ["coin.py:Coin", "./coin.py:Coin", "one.py:One"])
+@pytest.mark.parametrize("id", ["coin.py:Coin", "one.py:One", "one.py:One:size=3"])
 def test_the_id_makes_the_same_game(folder, id):
     game = make(id)
     assert game.id == id
@@ -112,9 +112,11 @@ def test_nothing_is_left_behind(folder):
         ("coin.py:Con", "coin.py has no class 'Con'. Did you mean Coin?"),
         ("coin.py:", "coin.py has no class ''. Known: Coin"),
         ("coin.py:beside", "coin.py has no class 'beside'"),
-        ("one.py:Loose", "one.py, class Loose: to be a game it still needs init, legal"),
+        ("one.py:Loose", "one.py, line 24, class Loose: to be a game it still needs init, legal"),
         ("one.py:Half", "still needs init, legal, max_moves, mover, num_actions, observation_shape"),
-        ("one.py:One:size=3", "only `history` can be set"),
+        ("one.py:One:sise=3", "one.py, class One: it has no parameter 'sise'. Did you mean size?"),
+        ("one.py:One:size=x", "one.py, class One: size=x: an integer is needed."),
+        ("one.py:One:size=1.5", "one.py, class One: size=1.5: an integer is needed."),
     ],
 )
 def test_says_what_is_missing(folder, id, said):

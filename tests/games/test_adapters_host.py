@@ -161,7 +161,7 @@ def _draw_lots(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on p
         ({"__init__": lambda self: {}[1]}, r"__init__\(\) raised KeyError at line \d+"),
         ({"legal_moves": lambda self: [6]}, r"legal_moves\(\) has 6, not 0 to 5"),
         ({"legal_moves": lambda self: []}, r"legal_moves\(\) is empty, but is_over\(\) is False, at the start"),
-        ({"legal_moves": lambda self: ["a"]}, r"legal_moves\(\) raised ValueError"),
+        ({"legal_moves": lambda self: ["a"]}, r"legal_moves\(\) has 'a', a str, but a move is a number from 0 to 5"),
         ({"mover": lambda self: 3}, r"mover\(\) is 3, not a seat from 0 to 2"),
         ({"mover": lambda self: None}, r"mover\(\) is None, not a seat"),
         ({"scores": lambda self: [1, 2]}, r"scores\(\) is \[1.0, 2.0\], not 3 finite numbers, after moves"),

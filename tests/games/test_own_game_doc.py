@@ -1,4 +1,4 @@
-"""`docs/own-game.md` is true: its files are the examples, its commands print what it says, its session runs."""
+"""The pages on own games and players are true: files are the examples, commands print what is shown, sessions run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class Block(NamedTuple):
     text: str
 
 
-def blocks() -> list[Block]:
-    page = (ROOT / "docs" / "own-game.md").read_text(encoding="utf-8")
-    return [Block(*found) for found in re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
+def blocks(page: str = "own-game.md") -> list[Block]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    every = re.findall(r"^```(\w*) ?(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [Block(*found) for found in every if found[0]]
 
 
 def agrees(expected: str, printed: str) -> bool:
@@ -52,11 +53,12 @@ def run(block: Block) -> None:
         assert (result.exit_code != 0) == ("tabia: " in expected or "breaks" in expected)
 
 
-def test_the_page_is_true(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["own-game.md", "players.md"])
+def test_the_page_is_true(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     changed = None
-    for block in blocks():
-        if block.kind == "python":
+    for block in blocks(page):
+        if block.kind == "python" and block.file:
             assert block.text == (ROOT / "examples" / block.file).read_text(encoding="utf-8")
             Path(block.file).write_text(block.text, encoding="utf-8")
         elif block.kind == "diff":
@@ -65,8 +67,8 @@ def test_the_page_is_true(tmp_path, monkeypatch):
             before, after = (line[1:] for line in block.text.splitlines())
             assert whole.count(before) == 1
             changed.write_text(whole.replace(before, after), encoding="utf-8")
-        elif block.kind == "pycon":
-            test = doctest.DocTestParser().get_doctest(block.text, {}, "own-game.md", None, 0)
+        elif block.kind in {"pycon", "python"}:
+            test = doctest.DocTestParser().get_doctest(block.text, {}, page, None, 0)
             assert doctest.DocTestRunner().run(test).failed == 0
         else:
             run(block)
@@ -76,7 +78,7 @@ def test_the_page_is_true(tmp_path, monkeypatch):
 
 
 def test_the_page_covers_each_door():
-    assert {block.file for block in blocks() if block.kind == "python"} == {"race.py", "nim.py"}
+    assert {block.file for block in blocks() if block.kind == "python"} == {"race.py", "nim.py", "kayles.py"}
     commands = "".join(block.text for block in blocks() if block.kind == "console")
     for needed in ("check race.py:Race", "show race.py:Race", "check nim.py:Nim", "show nim.py:Nim", "pgx:", "spiel:"):
         assert needed in commands

@@ -66,7 +66,7 @@ def finished() -> State:
         (finished(), "Position 2 of the batch is already over"),
         (random_positions(games.make("tictactoe"), 4), "not positions of connect3: another kind of state"),
         (random_positions(games.make("connect4"), 4), "not positions of connect3: expected a batch of uint32"),
-        (one(STATES, 0), "not positions of connect3"),
+        (one(STATES, 0), r"one position of connect3, .* Add a batch axis: jax.tree.map\(lambda x: x\[None\], state\)"),
         (STATES._replace(moves=STATES.moves[:3]), "3 and 4 rows"),
         (STATES._replace(moves=STATES.moves.astype(jnp.float32)), "expected a batch of int32"),
         (jax.tree.map(lambda leaf: leaf[:0], STATES), "0 rows"),

@@ -97,11 +97,11 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
     """The game of a record; Python files that the record names are run only if the user named the same ones."""
     from tabia.core.text import quote
     from tabia.core.trust import check_data
-    from tabia.games import make
+    from tabia.games import identity, make
     from tabia.games.errors import TabiaError
 
     game = None if game_id is None else make(game_id)
-    if game is not None and game.id != record.game:
+    if game is not None and not identity.is_same(game, record.game):
         raise TabiaError(f"{path} holds a game of {quote(record.game)}, not of {game.id}; leave GAME out.")
     for spec in against:
         if spec not in record.players:

@@ -1,8 +1,12 @@
-"""What people see when Tabia refuses something: the sentence of the error on stderr, exit code 2, no traceback."""
+"""What people see when Tabia refuses something: the sentence of the error on stderr, exit code 2, no traceback.
+
+A TabiaWarning is one line on stderr too, and the command goes on.
+"""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -22,6 +26,11 @@ class Polite(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning  # restored on leaving
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except Exception as error:
@@ -32,3 +41,14 @@ class Polite(TyperGroup):
                 raise
             typer.echo(f"tabia: {printable(str(refusal), lines=True)}", err=True)
             raise typer.Exit(REFUSED) from None
+
+
+_python_shows = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> None:
+    errors = sys.modules.get("tabia.games.errors")
+    if errors is not None and issubclass(category, errors.TabiaWarning):
+        typer.echo(f"tabia: warning: {message}", err=True)
+    else:
+        _python_shows(message, category, *where, **named)

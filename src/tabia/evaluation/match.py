@@ -24,6 +24,7 @@ from tabia.evaluation.seating import MatchError, seatings
 from tabia.evaluation.sequential import SequentialTest
 from tabia.evaluation.tally import round_share
 from tabia.evaluation.wave import Seated, Wave, padded_size
+from tabia.games import identity
 from tabia.games.game import Game
 from tabia.players.player import Player, Sized
 from tabia.players.spec import PlayerError
@@ -100,7 +101,7 @@ class Match:
         """Everything the games depend on, as one line of JSON: a match is continued only where it is the same."""
         return json.dumps(
             {
-                "game": self.game.id, "version": self.game.version, "players": self.specs, "games": self.games,
+                **identity.fields(self.game, prefix=""), "players": self.specs, "games": self.games,
                 "openings": self.openings, "opening_moves": self.opening_moves, "seed": self.seed,
                 "together": self.together, "test": self.test,
             }

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from tabia.core import files
 from tabia.core.text import is_printable, plain, quote
+from tabia.games import identity
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.table import Table
@@ -96,7 +97,7 @@ def _is_word(name: str) -> bool:
 
 def actions(game: Game, record: Record) -> list[int]:
     """The actions of a record, each checked to be legal when it was played."""
-    if (game.id, game.version) != (record.game, record.version):
+    if not identity.is_same(game, record.game) or game.version != record.version:
         raise RecordError(
             f"The record is of {plain(record.game)}, version {record.version}; {game.id}, version {game.version}, "
             "cannot replay it."

@@ -10,6 +10,7 @@ from tabia.evaluation.match import Match, Watch, check_records, play
 from tabia.evaluation.openings import game_seed
 from tabia.evaluation.records import Record
 from tabia.evaluation.seating import MatchError
+from tabia.games import identity
 from tabia.games.game import Game
 from tabia.players.player import Player
 
@@ -42,7 +43,7 @@ class Tournament:
         """Everything the games depend on, as one line of JSON."""
         return json.dumps(
             {
-                "game": self.game.id, "version": self.game.version, "players": self.specs, "games": self.games,
+                **identity.fields(self.game, prefix=""), "players": self.specs, "games": self.games,
                 "nearest": self.nearest, "opening_moves": self.opening_moves, "seed": self.seed,
                 "together": self.together,
             }

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["GameError", "IllegalMove", "TabiaError", "did_you_mean", "nearest", "refusal_in"]
 
 
+class TabiaWarning(UserWarning):
+    """Something a user should know that stops nothing; its text is meant for people."""
+
+
 class GameError(TabiaError):
     """A game that does not exist, cannot be built, or is asked for what it does not have."""
 

@@ -104,6 +104,11 @@ class Game(abc.ABC):
         return f"{self.name}:{parameters}" if parameters else self.name
 
     @property
+    def definition(self) -> str:
+        """A digest of the code of a game from a user's file; empty for other games, whose `version` is enough."""
+        return ""
+
+    @property
     def title(self) -> str:
         """One line for people."""
         return (type(self).__doc__ or self.name).strip().splitlines()[0]
@@ -179,6 +184,11 @@ class Game(abc.ABC):
         """uint32[K]: words that are equal only where two states have the same future."""
         leaves = [jnp.atleast_1d(jnp.asarray(leaf)).reshape(-1) for leaf in jax.tree.leaves(state)]
         return jnp.concatenate([_words(leaf) for leaf in leaves])
+
+    @property
+    def position_note(self) -> str:
+        """What a user should know about `position` if too many positions are found; usually nothing."""
+        return ""
 
     def heuristic(self, state: State) -> Array:
         """float32[P] in [-1, 1]: the game's own rough judgement for each seat, where it has one."""

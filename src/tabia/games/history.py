@@ -50,6 +50,14 @@ class History(Game):
         return self.game.version
 
     @property
+    def definition(self) -> str:
+        return self.game.definition
+
+    @property
+    def position_note(self) -> str:
+        return self.game.position_note
+
+    @property
     def chance(self) -> bool:
         return self.game.chance
 

@@ -3,7 +3,7 @@
 name                         tictactoe            a game of ours with its defaults
 name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
 pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
-path/to/file.py:Class        nim.py:Nim           a game of your own
+path/to/file.py:Class        nim.py:Nim           a game of your own; the file is run
 """
 
 from __future__ import annotations
@@ -61,21 +61,22 @@ def make(id: str) -> Game:
     if ".py:" in id:
         from tabia.games.adapters.files import load
 
-        path, _, rest = id.partition(".py:")
-        name, parameters = _split(rest)
-        game, history = load(f"{path}.py", name), parameters.pop("history", 1)
-        _refuse_parameters(id, parameters)
+        path, _, rest = id.rpartition(".py:")
+        name, texts = _split(rest)
+        history = _number(texts.pop("history", "1"), "history")
+        game = load(f"{path}.py", name, texts)
     else:
         library, _, rest = id.partition(":")
-        name, parameters = _split(rest if library in _LIBRARIES else id)
+        name, texts = _split(rest if library in _LIBRARIES else id)
+        parameters = {key: _number(value, key) for key, value in texts.items()}
         history = parameters.pop("history", 1)
         game = _from_library(library, name, parameters, id) if library in _LIBRARIES else _own(name, parameters)
     return game if history == 1 else History(game, history)
 
 
-def _split(text: str) -> tuple[str, dict[str, Any]]:
+def _split(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, str] = {}
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
@@ -84,7 +85,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
             )
         if key.strip() in parameters:
             raise GameError(f"{quote(key.strip())} is given twice in {quote(text)}.")
-        parameters[key.strip()] = _number(value.strip(), key.strip())
+        parameters[key.strip()] = value.strip()
     return name.strip(), parameters
 
 

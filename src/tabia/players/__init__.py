@@ -2,6 +2,7 @@
 
 from tabia.players.player import Choice as Choice
 from tabia.players.player import Player as Player
+from tabia.players.position import Position as Position
 from tabia.players.registry import make as make
 from tabia.players.registry import names as names
 from tabia.players.spec import PlayerError as PlayerError

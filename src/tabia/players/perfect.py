@@ -23,6 +23,7 @@ from tabia.games.history import History
 from tabia.games.tictactoe import TicTacToe
 from tabia.players.player import Choice
 from tabia.players.spec import PlayerError
+from tabia.search.enumeration import TooLarge
 from tabia.search.errors import SearchError
 from tabia.search.exact import Solution, solve
 from tabia.search.minimax import at_random
@@ -87,12 +88,14 @@ def _oracle(game: Game) -> Oracle:
         raise _too_large(game)
     try:
         return Table(game, solve(game, limit=LIMIT))
-    except SearchError as error:
+    except TooLarge as error:
         raise _too_large(game, str(error)) from None
+    except SearchError as error:
+        raise PlayerError(f"{game.id} has no perfect play: {error}") from None
 
 
 def _too_large(game: Game, why: str = "") -> PlayerError:
-    reason = f": {why}" if why else "."
+    reason = f": {why}" if why else f", which tries games of up to {_MOST_ACTIONS} actions and {_MOST_MOVES} moves."
     return PlayerError(
         f"{game.id} is too large for perfect play{reason} Small games have tables of up to {LIMIT:,} positions "
         "(tictactoe, connect3), and Connect boards of two seats a solver."

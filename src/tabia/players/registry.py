@@ -7,12 +7,12 @@ from collections.abc import Callable
 from tabia.core.text import quote
 from tabia.games.errors import did_you_mean
 from tabia.games.game import Game
-from tabia.players import modifiers, perfect, runs
+from tabia.players import modifiers, own, perfect, runs
 from tabia.players.modifiers import Modified
 from tabia.players.player import Player
 from tabia.players.searching import FINAL_RULES, Instinct, Lookahead, Searcher, can_finish, evaluator
 from tabia.players.simple import Greedy, Initialize, Random
-from tabia.players.spec import Options, PlayerError, Spec, parse
+from tabia.players.spec import Options, PlayerError, Spec, is_file, parse
 from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, SearchError, Uct, checks
 from tabia.search.evaluators import Rollout
 from tabia.search.memory import device_limit
@@ -39,6 +39,9 @@ def make(text: str, game: Game) -> Player:
     'mcts:simulations=800,select=uct,c=1.4'
     """
     spec = parse(text)
+    if is_file(text):
+        options = Options(spec)
+        return _modified(own.make(game, options), options)
     if spec.name not in PLAYERS:
         raise PlayerError(f"There is no player {quote(spec.name)}. {did_you_mean(spec.name, PLAYERS)}")
     if spec.what is not None and spec.name not in _WITH_RUN:
@@ -48,9 +51,14 @@ def make(text: str, game: Game) -> Player:
         player = PLAYERS[spec.name](game, spec, options)
     except SearchError as error:
         raise PlayerError(f"{spec}: {error}") from None
+    return _modified(player, options)
+
+
+def _modified(player: Player, options: Options) -> Player:
+    """The player with the habits that its options ask for; options nobody knows are refused."""
     habits = modifiers.read(options)
     options.close()
-    return player if habits == modifiers.NONE else Modified(player, habits, str(spec))
+    return player if habits == modifiers.NONE else Modified(player, habits, player.spec)
 
 
 def _random(game: Game, spec: Spec, options: Options) -> Player:

@@ -23,7 +23,7 @@ import tabia
 from tabia.core import files
 from tabia.core.text import plain, quote
 from tabia.core.trust import names_code
-from tabia.games import registry
+from tabia.games import identity, registry
 from tabia.games.errors import GameError, did_you_mean
 from tabia.games.game import Game
 from tabia.networks import Network, Variables, presets, weights
@@ -170,12 +170,10 @@ def _best(run: Path, known: dict[int, str]) -> str:
 def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path) -> Network:
     """The network, for this game's board; refused if it was trained for another game."""
     held, version = metadata.get("game"), metadata.get("game_version")
-    if isinstance(held, str) and held != game.id:
-        other = _game(held)
-        if other is None or other.id != game.id:
-            if other is None or other.name != game.name or not network.config.any_size:
-                raise PlayerError(f"{path} holds a network for {plain(held)}, not for {game.id}.")
-            network = network.at(game.observation_shape, game.num_actions)
+    if isinstance(held, str) and not _is_same(game, held, metadata):
+        if not network.config.any_size or not _is_same_on_another_board(game, held):
+            raise PlayerError(f"{path} holds a network for {plain(held)}, not for {game.id}.")
+        network = network.at(game.observation_shape, game.num_actions)
     if version is not None and version != game.version:
         raise PlayerError(
             f"{path} was trained on version {quote(version)} of {game.id}; the rules are now at version {game.version}."
@@ -187,7 +185,21 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
             f"{path} holds a network for boards of {rows} x {columns} x {planes} with {network.num_actions} actions "
             f"and {network.num_players} seats, which {game.id} is not."
         )
+    identity.warn_of_change(game, metadata.get("game_definition"), str(path))
     return network
+
+
+def _is_same(game: Game, held: str, metadata: dict[str, Any]) -> bool:
+    definition = metadata.get("game_definition")
+    if identity.is_same(game, held, definition if isinstance(definition, str) else ""):
+        return True
+    other = _game(held)
+    return other is not None and other.id == game.id
+
+
+def _is_same_on_another_board(game: Game, held: str) -> bool:
+    other = _game(held)
+    return identity.is_same_class(game, held) if other is None else other.name == game.name
 
 
 def _game(id: str) -> Game | None:

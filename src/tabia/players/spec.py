@@ -3,12 +3,14 @@
     name                               random
     name:key=value,...                 minimax:depth=5      mcts:simulations=800,select=uct,c=1.4
     name:what[@version],key=value,...  az:runs/connect4@best,simulations=64      az:connect4
+    file.py:Class:key=value,...        center.py:Center     a class in a Python file, which is run
 
 Any player takes the modifiers `temperature`, `epsilon` and `random_moves`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -16,6 +18,10 @@ from typing import Any
 
 from tabia.core.text import quote
 from tabia.games.errors import TabiaError, did_you_mean
+
+MODIFIERS = ("temperature", "epsilon", "random_moves")
+"""The options that every player takes."""
+_FILE = re.compile(r"(?P<name>[^:]*\.py:[^:,=]*):?(?P<options>.*)", re.DOTALL)
 
 
 class PlayerError(TabiaError):
@@ -26,7 +32,7 @@ class PlayerError(TabiaError):
 class Spec:
     """A player's name taken apart; its text puts it together again."""
 
-    name: str
+    name: str  # of a player of Tabia's, or file.py:Class
     what: str | None = None  # a run directory, a file of weights or a shipped agent
     version: str | None = None  # best, latest or a step
     options: dict[str, str] = field(default_factory=dict)
@@ -37,15 +43,21 @@ class Spec:
         return f"{self.name}:{rest}" if rest else self.name
 
 
+def is_file(text: str) -> bool:
+    """Whether a spec names a class in a Python file, which runs when the player is made."""
+    return _FILE.fullmatch(text.strip()) is not None
+
+
 def parse(text: str) -> Spec:
     """Take a spec apart.
 
     >>> parse("az:runs/connect4@best,simulations=64")
     Spec(name='az', what='runs/connect4', version='best', options={'simulations': '64'})
     """
-    name, _, rest = text.strip().partition(":")
+    file = _FILE.fullmatch(text.strip())
+    name, _, rest = (file["name"], ":", file["options"]) if file else text.strip().partition(":")
     parts = [part.strip() for part in rest.split(",") if part.strip()]
-    what = parts.pop(0) if parts and "=" not in parts[0] else None
+    what = parts.pop(0) if parts and "=" not in parts[0] and not file else None
     options: dict[str, str] = {}
     for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))

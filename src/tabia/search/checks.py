@@ -70,7 +70,13 @@ def positions(game: Game, states: State) -> None:
     came, wanted = str(jax.tree.structure(states)), str(jax.tree.structure(expected))
     if came != wanted:
         raise SearchError(f"These are not positions of {game.id}: another kind of state came.")
-    for leaf, like in zip(jax.tree.leaves(states), jax.tree.leaves(expected), strict=True):
+    pairs = list(zip(jax.tree.leaves(states), jax.tree.leaves(expected), strict=True))
+    if all(np.shape(leaf) == like.shape for leaf, like in pairs):
+        raise SearchError(
+            f"This is one position of {game.id}, but a batch of positions is needed. Add a batch axis: "
+            "jax.tree.map(lambda x: x[None], state)."
+        )
+    for leaf, like in pairs:
         if leaf.shape[1:] != like.shape or leaf.dtype != like.dtype:
             raise SearchError(
                 f"These are not positions of {game.id}: expected a batch of {like.dtype}{list(like.shape)}, "

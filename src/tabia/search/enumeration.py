@@ -213,15 +213,18 @@ class _Known:
             )
         return numbers, new
 
+    def _too_many(self) -> str:
+        note = self.game.position_note
+        if not note:
+            return f"{self.game.id} has more than {self.limit:,} positions, too many to solve exactly."
+        return f"More than {self.limit:,} positions of {self.game.id} were found, too many to solve exactly. {note}"
+
     def _add(self, prints: np.ndarray, words: np.ndarray) -> None:
         """Append positions with ascending fingerprints."""
         numbers = np.arange(self.count, self.count + len(prints), dtype=np.int32)
         self.count += len(prints)
         if self.count > self.limit:
-            raise TooLarge(
-                f"{self.game.id} has more than {self.limit:,} positions, too many to solve exactly. "
-                "Choose a smaller board, start later in the game, or raise `limit` if memory allows."
-            )
+            raise TooLarge(self._too_many())
         if self.count > len(self.prints):
             self.words.resize((2 * self.count, self.words.shape[1]), refcheck=False)
             self.prints.resize(2 * self.count, refcheck=False)

@@ -25,6 +25,7 @@ from safetensors.numpy import save as to_bytes
 from tabia.core import files
 from tabia.core.parsing import parse_json
 from tabia.core.text import plain, quote
+from tabia.games import identity
 from tabia.networks import weights
 from tabia.networks.errors import WeightsError
 from tabia.training import state as states
@@ -127,7 +128,8 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
     """The state a checkpoint holds, for this plan; a file larger than such a state is not read."""
     game = plan.game
     held = (manifest.get("game"), manifest.get("game_version"))
-    if held != (game.id, game.version):
+    definition = str(manifest.get("game_definition", ""))
+    if not identity.is_same(game, str(held[0]), definition) or held[1] != game.version:
         raise TrainingError(
             f"{place} is of {plain(held[0])}, version {plain(held[1])}; this run is of {game.id}, version "
             f"{game.version}."
@@ -140,9 +142,11 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{place / STATE} cannot be read: {quote(str(error))}.") from None
     try:
-        return states.from_arrays(plan, arrays)
+        state = states.from_arrays(plan, arrays)
     except TrainingError as error:
         raise TrainingError(f"{place}: {error}") from None
+    identity.warn_of_change(game, definition, str(place))
+    return state
 
 
 def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
@@ -198,7 +202,7 @@ def _manifest(place: Path, within: Path) -> dict[str, Any]:
 
 def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) -> None:
     game, config = plan.game, plan.config
-    notes = {"game": game.id, "game_version": game.version, "cycle": ledger.cycle, "recipe": config.recipe,
+    notes = {**identity.fields(game), "cycle": ledger.cycle, "recipe": config.recipe,
              "seed": config.seed, "minutes": round(ledger.seconds / 60, 2), "games": ledger.games}  # fmt: skip
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
@@ -207,7 +211,7 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
     done("state")
     digests = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
                STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
-    manifest = {"format": _FORMAT, "game": game.id, "game_version": game.version, "ledger": asdict(ledger),
+    manifest = {"format": _FORMAT, **identity.fields(game), "ledger": asdict(ledger),
                 "files": digests}  # fmt: skip
     files.write_new(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
     files.sync_directory(folder)

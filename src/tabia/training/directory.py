@@ -18,12 +18,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tabia.core import files, trust
 from tabia.core.locks import FileLock
 from tabia.core.text import quote
+from tabia.games import identity
 from tabia.training import settings
 from tabia.training.config import Config
 from tabia.training.errors import TrainingError
@@ -94,14 +95,14 @@ class RunDirectory:
             raise TrainingError(f"{self.path / CONFIG} cannot be read: {error.strerror or error}.") from None
         config = settings.from_toml(text, str(self.path / CONFIG))
         self._check_trust(config, game, players, command)
-        return config
+        return config if game is None else replace(config, game=game)  # the file that the caller named
 
     def _check_trust(self, config: Config, game: str | None, players: tuple[str, ...], command: str) -> None:
         source, fix = str(self.path / CONFIG), f"tabia {command} {self.path}"
-        if game is not None and game != config.game:
+        if game is not None and not identity.is_same_name(game, config.game):
             raise TrainingError(f"{source} is of the game {quote(config.game)}, not of {quote(game)}.")
         named = () if game is None else (game,)
-        for name in (config.game, *config.other_boards):
+        for name in (*(() if named else (config.game,)), *config.other_boards):
             trust.check_data(name, source=source, fix=f"{fix} --game {quote(name)}", named=named)
         if command == "resume":  # nothing else makes these players
             for spec in config.evaluation.opponents:

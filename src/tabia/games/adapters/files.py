@@ -1,84 +1,78 @@
-"""A game of your own, from a file: `path/to/nim.py:Nim`.
+"""A game of your own, from a file: `path/to/nim.py:Nim`, with parameters `nim.py:Nim:heaps=3`.
 
-The class is either a subclass of `Game` (array rules), taken with its default parameters, or a plain Python
-class, taken through the host adapter. The file is read again when it has changed.
+The class is either a subclass of `Game` (array rules) or a plain Python class, which the host adapter turns into a
+game. Array rules are traced once here, so that a mistake is reported before anything is compiled.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import sys
-import traceback
+import inspect
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from tabia.games import parameters
+from tabia.games.adapters import source, tracing
 from tabia.games.adapters.host import HostGame
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.adapters.source import Source
+from tabia.games.errors import GameError
 from tabia.games.game import Game
 
 
-def load(path: str, name: str) -> Game:
-    """The game that a class of a Python file defines; its id is `path:name`."""
-    file = Path(path)
-    if not file.is_file():
-        beside = sorted(str(other) for other in file.parent.glob("*.py")) if file.parent.is_dir() else []
-        raise GameError(f"There is no file {path}. " + (did_you_mean(path, beside) if beside else "Check the path."))
-    return _load(path, name, file.stat().st_mtime_ns)
+def load(path: str, name: str, given: Mapping[str, str] | None = None) -> Game:
+    """The game that a class of a Python file defines, with the parameters given as text."""
+    found = source.load(path, name)
+    try:
+        values = parameters.read(found.rules, given or {}, also=["history"])
+    except parameters.ParameterError as error:
+        raise GameError(f"{found.place}: {error}") from None
+    return _made(found, tuple(values.items()))
 
 
 @cache
-def _load(path: str, name: str, changed: int) -> Game:
-    module = _module(Path(path).resolve(), path, changed)
-    rules = vars(module).get(name)
-    if not isinstance(rules, type):
-        classes = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-        known = did_you_mean(name, classes) if classes else "It defines no class."
-        raise GameError(f"{path} has no class {name!r}. {known}")
-    return _array_rules(rules, path) if issubclass(rules, Game) else HostGame(rules, path)
+def _made(found: Source, values: tuple[tuple[str, Any], ...]) -> Game:
+    if issubclass(found.rules, Game):
+        return _array_rules(found, dict(values))
+    changed = tuple(parameters.changed(found.rules, dict(values)).items())
+    return HostGame(found.rules, found.path, changed, found.definition)
 
 
-def _array_rules(rules: type[Game], path: str) -> Game:
-    place, missing = f"{path}, class {rules.__name__}", sorted(rules.__abstractmethods__)
+def _array_rules(found: Source, values: dict[str, Any]) -> Game:
+    rules = found.rules
+    missing = sorted(getattr(rules, "__abstractmethods__", ()))
     if missing:
-        raise GameError(f"{place}: to be a game it still needs {', '.join(missing)} (see tabia/games/game.py).")
+        line = inspect.getsourcelines(rules)[1]
+        raise GameError(
+            f"{found.path}, line {line}, class {rules.__name__}: to be a game it still needs {', '.join(missing)} "
+            "(see tabia/games/game.py)."
+        )
     if not getattr(getattr(rules, "__dataclass_params__", None), "frozen", False):
-        raise GameError(f"{place}: a game is a constant; write @dataclass(frozen=True) above the class.")
-    # The id says where the game comes from, so that it can be made again; the rest is the user's own.
-    described = {"id": property(lambda _: f"{path}:{rules.__name__}"), "__doc__": rules.__doc__}
-    named: Any = dataclasses.dataclass(frozen=True)(type(rules.__name__, (rules,), described))
+        raise GameError(f"{found.place}: a game is a constant; write @dataclass(frozen=True) above the class.")
     try:
-        return named()
+        game = _named(found)(**values)
     except GameError:
         raise
     except Exception as error:
-        raise GameError(f"{place}: it cannot be made with its default parameters: {error}") from None
+        shown = parameters.text(values) or "its default parameters"
+        raise GameError(f"{found.place}: it cannot be made with {shown}: {error}") from None
+    tracing.check(game, found)
+    return game
 
 
 @cache
-def _module(file: Path, path: str, changed: int) -> ModuleType:
-    """The file as a module of its own name; files beside it can be imported while it is read."""
-    name = f"_game_file_{file.stem}_{changed:x}_{abs(hash(file)):x}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None  # any path that ends in .py has a loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    sys.path.insert(0, str(file.parent))
-    try:
-        exec(compile(file.read_bytes(), file, "exec"), vars(module))  # no cached bytecode, which can be stale
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise GameError(_import_failure(error, file, path)) from None
-    finally:
-        sys.path.remove(str(file.parent))
-    return module
+def _named(found: Source) -> Any:
+    """The same class, whose id says where it comes from, so that the game can be made again."""
 
+    def spelled(game: Any) -> str:
+        values = {field.name: getattr(game, field.name) for field in dataclasses.fields(game) if field.init}
+        set_ = parameters.text(parameters.changed(found.rules, values))
+        return f"{found.id}:{set_}" if set_ else found.id
 
-def _import_failure(error: BaseException, file: Path, path: str) -> str:
-    if isinstance(error, SyntaxError) and error.filename == str(file):
-        return f"{path}, line {error.lineno}: {error.msg}: {(error.text or '').strip()}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    line = f", line {lines[-1]}" if lines else ""
-    return f"{path}{line}: the file could not be imported: {type(error).__name__}: {error}"
+    described = {
+        "id": property(spelled),
+        "definition": property(lambda _: found.definition),
+        "__doc__": found.rules.__doc__,
+        "__module__": found.rules.__module__,
+    }
+    return dataclasses.dataclass(frozen=True)(type(found.rules.__name__, (found.rules,), described))

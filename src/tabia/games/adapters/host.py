@@ -4,6 +4,9 @@ A class needs three numbers and five methods (`plain.REQUIRED`), and no JAX. Eac
 a whole batch, with the batch's move lists; the host finds the object before the move, copies it, plays the move
 and reads off what the class says. Objects it has made are kept for the next call; a forgotten one is
 played again from its moves. Chance has no place here: the same moves must lead to the same position.
+
+Parameters are the arguments of `__init__`. Two positions are equal if position() of the class returns the same, or,
+without that method, if all attributes of the objects are equal.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from jax import Array
 from tabia.games import drawing
 from tabia.games.adapters.objects import Objects
 from tabia.games.adapters.plain import Facts, Moves, Plain
-from tabia.games.game import Game, Key
+from tabia.games.game import Game, Key, Symmetry
+from tabia.games.parameters import text as parameters_text
 
 
 class State(NamedTuple):
@@ -34,12 +38,14 @@ class HostGame(Game):
     """A game written as a plain Python class."""
 
     rules: type
-    path: str = ""  # the file it came from, as the user typed it
+    path: str = ""  # the file it came from, as ids spell it
+    parameters: tuple[tuple[str, Any], ...] = ()  # those that differ from the defaults
+    code: str = ""  # a digest of the code in the file
     plain: Plain = field(init=False, repr=False, compare=False)
     objects: Objects = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "plain", Plain(self.rules, self.path))
+        object.__setattr__(self, "plain", Plain(self.rules, self.path, dict(self.parameters)))
         object.__setattr__(self, "objects", Objects(self.plain))
         self.objects.try_out()
 
@@ -49,7 +55,11 @@ class HostGame(Game):
 
     @property
     def id(self) -> str:
-        return self.name
+        return f"{self.name}:{parameters_text(dict(self.parameters))}" if self.parameters else self.name
+
+    @property
+    def definition(self) -> str:
+        return self.code
 
     @property
     def title(self) -> str:
@@ -58,7 +68,7 @@ class HostGame(Game):
 
     @property
     def version(self) -> int:
-        return int(getattr(self.rules, "version", 1))
+        return int(getattr(self.plain.first, "version", 1))
 
     @property
     def num_players(self) -> int:
@@ -78,7 +88,7 @@ class HostGame(Game):
 
     @property
     def score_range(self) -> tuple[float, float]:
-        low, high = getattr(self.rules, "score_range", (-1.0, 1.0))
+        low, high = getattr(self.plain.first, "score_range", (-1.0, 1.0))
         return (float(low), float(high))
 
     @property
@@ -118,8 +128,30 @@ class HostGame(Game):
         return self._ask(self.objects.heuristics, np.zeros(self.num_players, np.float32), state.played, state.length)
 
     def position(self, state: State) -> Array:
-        """The moves themselves: the class need not say which of its objects are equal."""
-        return state.played.astype(jnp.uint32)
+        """uint32[4]: equal for positions that the class, or else its attributes, cannot tell apart."""
+        return state.facts.words
+
+    @property
+    def position_note(self) -> str:
+        if self.plain.compares:
+            return ""
+        named, define = self.rules.__name__, "Define position(), which returns what tells positions apart"
+        if self.plain.incomparable:
+            why = f"objects of {named} cannot be compared: {self.plain.incomparable}"
+            return f"Move sequences were counted, because {why}. {define}."
+        held = ", ".join(vars(self.plain.first))
+        return (
+            f"Positions of {named} were told apart by all its attributes ({held}). If one of them does not matter for "
+            f"the rest of the game, such as a log of moves: {define[0].lower()}{define[1:]}."
+        )
+
+    @cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return (self.identity, *self.plain.symmetries())
+
+    def object(self, state: State) -> Any:
+        """A copy of the class's own object for one position."""
+        return self.objects.copy(self._moves(state))
 
     def move_name(self, action: int, state: State | None = None) -> str:
         """The class's own `move_name`, asked in a position; without one a move is its number."""

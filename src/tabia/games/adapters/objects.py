@@ -23,6 +23,7 @@ from tabia.games.errors import GameError, refusal_in
 
 _MEMORY, _MOST = 1 << 26, 1 << 16  # bytes of facts, and positions, kept at a time
 _TRIAL = 500  # moves of the games played before a class is taken
+_PAIRS = 200  # pairs of equal positions that are compared then
 
 
 class _Kept(NamedTuple):
@@ -54,10 +55,16 @@ class Objects:
         with self._lock:
             return self._plain.call(self._at(moves).position, moves, method, *given)
 
+    def copy(self, moves: Moves) -> Any:
+        """The class's own object after these moves, for the caller to change."""
+        with self._lock:
+            return self._plain.call(copy, moves, "deepcopy", self._at(moves).position)
+
     def try_out(self) -> None:
         """Play a few random games, so that a class that cannot be played is refused before it is compiled.
 
-        Each is played on copies, as always, and on one object from start to end, which must say the same.
+        Each is played on copies, as always, and on one object from start to end, which must say the same. So must
+        positions that are equal by different moves.
         """
         moves: Moves = ()
         lots, whole = random.Random(0), self._plain.start()
@@ -70,6 +77,43 @@ class Objects:
                 move = int(lots.choice(np.flatnonzero(kept.facts.legal)))
                 self._plain.call(whole, moves, "apply", move)
                 moves = (*moves, move)
+        self._compare_equals()
+
+    def _compare_equals(self) -> None:
+        """Equal positions have the same facts, and lead to equal positions by the same move."""
+        met: dict[bytes, Moves] = {}
+        pairs = 0
+        for moves in [*self._first_positions(), *self._kept.copy()]:
+            earlier = met.setdefault(self._at(moves).facts.words.tobytes(), moves)
+            if earlier == moves:
+                continue
+            self._compare_pair(earlier, moves)
+            pairs += 1
+            if pairs == _PAIRS:
+                return
+
+    def _first_positions(self) -> list[Moves]:
+        """The first positions of the game, breadth first: where different orders of moves meet soonest."""
+        found: list[Moves] = [()]
+        for moves in found:
+            if len(found) > _PAIRS:
+                break
+            found += [(*moves, int(move)) for move in np.flatnonzero(self._at(moves).facts.legal)]
+        return found
+
+    def _compare_pair(self, one: Moves, other: Moves) -> None:
+        first, second = self._at(one).facts, self._at(other).facts
+        if first.over != second.over or not np.array_equal(first.legal, second.legal):
+            raise self._unequal(one, other, "legal_moves() or is_over() says something else")
+        for move in np.flatnonzero(first.legal).tolist():
+            after = [self._at((*moves, move)).facts.words for moves in (one, other)]
+            if not np.array_equal(*after):
+                raise self._unequal(one, other, f"the positions after move {move} are not the same")
+
+    def _unequal(self, one: Moves, other: Moves, what: str) -> GameError:
+        subject, verb = ("position()", "is") if self._plain.compares else ("the object", "has all attributes")
+        earlier = f"after moves {' '.join(map(str, one))}" if one else "at the start"
+        return self._plain.fault(subject, other, f"{verb} the same as {earlier}, but {what}")
 
     def _compare(self, kept: _Kept, whole: Facts, moves: Moves) -> None:
         if not jax.tree.all(jax.tree.map(np.array_equal, kept.facts, whole)):

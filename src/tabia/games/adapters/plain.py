@@ -6,14 +6,17 @@ file, the class, the method and the moves.
 
 from __future__ import annotations
 
+import operator
 import sys
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tabia.games.adapters import equality
+from tabia.games.adapters.source import line_of
 from tabia.games.errors import GameError
+from tabia.games.game import Symmetry
 
 REQUIRED = {
     "num_players": "num_players = 2  # how many seats",
@@ -25,8 +28,9 @@ REQUIRED = {
     "is_over": "def is_over(self) -> bool",
     "scores": "def scores(self) -> list[float]  # one per seat, asked once the game is over",
 }
-"""What every class has; it may also have name, version, score_range, observation_shape with observe(seat),
-move_name(move), draw() and heuristic()."""
+"""What every class has; it may also have name, version, score_range, observation_shape with observe(seat), position(),
+symmetries, move_name(move), draw() and heuristic()."""
+_NUMBERS = ("num_players", "num_actions", "max_moves")
 NO_CHANCE = "a plain Python class cannot draw lots; a game of chance is written as array rules, a subclass of Game"
 Moves = tuple[int, ...]
 
@@ -39,23 +43,30 @@ class Facts(NamedTuple):
     over: Any  # bool
     scores: Any  # float32[P], zeros before the end
     views: Any  # float32[P, H, W, C], the board as each seat sees it
+    words: Any  # uint32[4], equal for equal positions
 
 
 class Plain:
-    """A user's class, with what it declares."""
+    """A user's class with its parameters, and what it declares."""
 
-    def __init__(self, rules: type, path: str = "") -> None:
+    def __init__(self, rules: type, path: str = "", parameters: Mapping[str, Any] | None = None) -> None:
         self.rules, self._file = rules, getattr(sys.modules.get(rules.__module__), "__file__", None)
+        self.parameters = dict(parameters or {})
         self.place = f"{path}, class {rules.__name__}" if path else f"class {rules.__name__}"
+        self.first = self.start()  # numbers may depend on parameters, so an object is asked
         self._refuse_gaps()
         self.num_players = self._whole("num_players")
         self.num_actions = self._whole("num_actions")
         self.max_moves = self._whole("max_moves")
         self.observes = hasattr(rules, "observe")
         self.shape = self._shape()
+        self.incomparable = self._incomparable()
 
     def start(self) -> Any:
-        return self.call(self, (), "rules")
+        return self.call(self, (), "_new")
+
+    def _new(self) -> Any:
+        return self.rules(**self.parameters)
 
     def call(self, owner: Any, moves: Moves, method: str, *given: Any, into: Callable[[Any], Any] | None = None) -> Any:
         """What a method says after `moves`, converted; whatever it raises is said as a sentence."""
@@ -64,20 +75,23 @@ class Plain:
             return said if into is None else into(said)
         except Exception as error:
             asked = f"{'__init__' if owner is self else method}({', '.join(map(repr, given))})"
-            theirs = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._file]
-            line = f" at line {theirs[-1].lineno}" if theirs else ""
-            raise self.fault(asked, moves, f"raised {type(error).__name__}{line} ({error})") from None
+            line = line_of(error, self._file)
+            where = f" at line {line}" if line else ""
+            raise self.fault(asked, moves, f"raised {type(error).__name__}{where} ({error})") from None
 
     def read(self, position: Any, moves: Moves, seats: Moves) -> Facts:
         """Everything the class says of a position that `seats` reached by `moves`."""
         over = bool(self.call(position, moves, "is_over"))
         view = self._view if self.observes else self._default_view
+        mover = 0 if over else self._mover(position, moves)  # after the end any seat will do
+        scores = self._scores(position, moves) if over else np.zeros(self.num_players, np.float32)
         return Facts(
             legal=np.zeros(self.num_actions, bool) if over else self._legal(position, moves),
-            mover=np.int32(0 if over else self._mover(position, moves)),  # after the end any seat will do
+            mover=np.int32(mover),
             over=np.bool_(over),
-            scores=self._scores(position, moves) if over else np.zeros(self.num_players, np.float32),
+            scores=scores,
             views=np.stack([view(position, moves, seats, seat) for seat in range(self.num_players)]),
+            words=self._words(position, moves, scores if over else mover),
         )
 
     def heuristic(self, position: Any, moves: Moves) -> np.ndarray:
@@ -94,7 +108,7 @@ class Plain:
     def _legal(self, position: Any, moves: Moves) -> np.ndarray:
         if len(moves) >= self.max_moves:
             raise self.fault("is_over()", moves, f"is False after max_moves = {self.max_moves} moves: raise max_moves")
-        legal = self.call(position, moves, "legal_moves", into=_whole_numbers)
+        legal = self._whole_numbers(self.call(position, moves, "legal_moves"), moves)
         wrong = [move for move in legal if not 0 <= move < self.num_actions]
         if wrong or not legal:
             found = f"has {wrong[0]}, not 0 to {self.num_actions - 1}" if wrong else "is empty, but is_over() is False"
@@ -102,6 +116,75 @@ class Plain:
         mask = np.zeros(self.num_actions, bool)
         mask[legal] = True
         return mask
+
+    def _whole_numbers(self, said: Any, moves: Moves) -> list[int]:
+        try:
+            listed = list(said)
+        except TypeError:
+            raise self.fault("legal_moves()", moves, f"is {said!r}, not a list of action numbers") from None
+        numbers = []
+        for move in listed:
+            try:
+                numbers.append(operator.index(move))
+            except TypeError:
+                raise self.fault(
+                    "legal_moves()",
+                    moves,
+                    f"has {move!r}, a {type(move).__name__}, but a move is a number from 0 to {self.num_actions - 1}: "
+                    "put all moves of the game into a list and return their indices",
+                ) from None
+        return numbers
+
+    def _words(self, position: Any, moves: Moves, outcome: Any) -> np.ndarray:
+        """uint32[4]: equal for positions with one outcome (below) that the class cannot tell apart.
+
+        By its own position(), or else by its attributes, or else by the moves. The outcome is the mover, or the scores
+        once the game is over, so a class need not say whose turn it is.
+        """
+        if self.compares:
+            said = self.call(position, moves, "position")
+            try:
+                return equality.words((outcome, said))
+            except equality.Incomparable as error:
+                allowed = "numbers, text, and lists, tuples, sets, dictionaries or arrays of them"
+                raise self.fault("position()", moves, f"holds {error}; it may hold {allowed}") from None
+        if self.incomparable:
+            return equality.words(moves)
+        try:
+            return equality.words((outcome, equality.of_attributes(position).tobytes()))
+        except equality.Incomparable as error:
+            found = (
+                f"made objects that cannot be compared: {error}. Define position(), which returns what tells them apart"
+            )
+            raise self.fault("apply(move)", moves, found) from None
+
+    @property
+    def compares(self) -> bool:
+        """Whether the class itself says when positions are equal."""
+        return hasattr(self.rules, "position")
+
+    def _incomparable(self) -> str:
+        """Why objects of the class cannot be compared by their attributes; empty if they can."""
+        try:
+            equality.of_attributes(self.first)
+        except equality.Incomparable as error:
+            return str(error)
+        return ""
+
+    def symmetries(self) -> list[Symmetry]:
+        """The symmetries that the class lists, without the identity."""
+        listed = getattr(self.first, "symmetries", ())
+        return [self._symmetry(entry) for entry in (listed() if callable(listed) else listed)]
+
+    def _symmetry(self, entry: Any) -> Symmetry:
+        if not self.observes:  # the default view has one cell for each action
+            actions = _permutation(entry)
+            return Symmetry(np.argsort(actions), actions)
+        try:
+            cells, actions = map(_permutation, entry)
+        except (TypeError, ValueError):
+            raise GameError(f"{self.place}: a symmetry is a pair of lists, (cells, actions), not {entry!r}.") from None
+        return Symmetry(cells, actions)
 
     def _mover(self, position: Any, moves: Moves) -> int:
         mover = self.call(position, moves, "mover")
@@ -130,32 +213,33 @@ class Plain:
         return view
 
     def _refuse_gaps(self) -> None:
-        missing = [text for name, text in REQUIRED.items() if not hasattr(self.rules, name)]
+        has = {name: hasattr(self.first if name in _NUMBERS else self.rules, name) for name in REQUIRED}
+        missing = [text for name, text in REQUIRED.items() if not has[name]]
         if missing:
             listed = "\n".join(f"    {text}" for text in missing)
             raise GameError(f"{self.place}: to be a game it still needs\n{listed}")
-        if getattr(self.rules, "chance", False):
+        if getattr(self.first, "chance", False):
             raise GameError(f"{self.place}: {NO_CHANCE}.")
-        if hasattr(self.rules, "observe") != hasattr(self.rules, "observation_shape"):
+        if hasattr(self.rules, "observe") != hasattr(self.first, "observation_shape"):
             raise GameError(f"{self.place}: observe(seat) and observation_shape go together; one of them is missing.")
 
     def _whole(self, name: str) -> int:
-        number = getattr(self.rules, name)
+        number = getattr(self.first, name)
         if not isinstance(number, int) or number < 1:
-            raise GameError(f"{self.place}: {name} is {number!r}; it must be a whole number from 1, set in the class.")
+            raise GameError(f"{self.place}: {name} is {number!r}; it must be a whole number from 1.")
         return number
 
     def _shape(self) -> tuple[int, int, int]:
         if not self.observes:
             return (1, self.num_actions, self.num_players + 1)
-        shape = tuple(self.rules.observation_shape)  # type: ignore[attr-defined]
+        shape = tuple(self.first.observation_shape)
         if len(shape) != 3:
             raise GameError(f"{self.place}: observation_shape is {shape}; it needs height, width and planes.")
         return (int(shape[0]), int(shape[1]), int(shape[2]))
 
 
-def _whole_numbers(said: Iterable[Any]) -> list[int]:
-    return [int(move) for move in said]
+def _permutation(entry: Any) -> np.ndarray:
+    return np.array([operator.index(number) for number in entry])
 
 
 def _floats(said: Any) -> np.ndarray:

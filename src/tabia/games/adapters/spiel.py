@@ -32,6 +32,10 @@ def make(name: str, parameters: dict[str, Any] | None = None) -> Game:
 class SpielGame(HostGame):
     """A game of the OpenSpiel library."""
 
+    @property
+    def position_note(self) -> str:
+        return "Move sequences were counted, because OpenSpiel does not say when two positions are equal."
+
 
 @cache
 def _rules(name: str, parameters: tuple[tuple[str, Any], ...]) -> type:
