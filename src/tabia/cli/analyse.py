@@ -78,45 +78,38 @@ def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: boo
     from tabia.search import picture
 
     states = replay(game, moves, seed=seed)
-    found, line, result = look(player, states[-1], jax.random.key(seed), len(states) - 1)
+    found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
     if as_json:
-        told = {"game": game.id, "player": player.spec, "moves": moves, **found.fields()}
-        printing.print_json({**told, "line": line} if line else told)
+        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})
     else:
         typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
-        _print(player, found, line)
+        _print(player, found)
     if tree is not None:
-        if result is None:
+        if found.tree is None:
             raise TabiaError(f"{player.spec} grew no tree here; players that do: mcts and az.")
-        printing.save(tree, picture.svg(picture.branches(game, result.tree)))
+        printing.save(tree, picture.svg(found.tree))
         typer.echo(f"Tree drawn in {tree}.", err=True)
 
 
-def _print(player: Player, found: Analysis, line: list[str]) -> None:
+def _print(player: Player, found: Analysis) -> None:
     console = printing.console()
     if found.move is None:
         return
-    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/].")
+    drawn = f", drawn at random; it recommends [bold]{escape(found.recommended)}[/]" if found.recommended else ""
+    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/]{drawn}.")
     columns = {"policy": found.policy, "visits": found.visits, "value": found.values, "score": found.scores}
     known = {heading: numbers for heading, numbers in columns.items() if numbers}
     if known:
         table = printing.table("move", *known, right=tuple(known))
-        for move in _ranked(found):
+        for move in found.ranked:
             cells = [_cell(heading, numbers.get(move)) for heading, numbers in known.items()]
             name = escape(move)
             table.add_row(f"[bold green]{name}[/]" if move == found.move else name, *cells)
         console.print(table)
     if found.expected:
         console.print("Expected: " + ", ".join(f"seat {s} {v:+.3f}" for s, v in enumerate(found.expected, start=1)))
-    if line:
-        console.print(f"Main line: {escape(' '.join(line))}")
-
-
-def _ranked(found: Analysis) -> list[str]:
-    """The moves, best first: by score, visits, policy or value, whichever there is."""
-    order = found.scores or found.visits or found.policy or found.values or {}
-    second = found.values or {}
-    return sorted(order, key=lambda move: (-order[move], -second.get(move, 0.0)))
+    if found.line:
+        console.print(f"Main line: {escape(' '.join(found.line))}")
 
 
 def _cell(heading: str, number: float | None) -> str:

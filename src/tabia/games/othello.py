@@ -170,7 +170,7 @@ class Othello(Game):
         for move in _MOVES:
             run = _run(stone, between, move)
             closed = (move(run, _SHIFTS) & own).any()
-            turned.append(run.where(closed, Fields(np.uint32(0), np.uint32(0))))
+            turned.append(run.where(closed, self._fields([])))
         return _union(turned)
 
     def _between(self, stones: Fields) -> Fields:
