@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tabia.games import Game
     from tabia.players import Player
     from tabia.players.analysis import Analysis
+    from tabia.players.reading import Refused
 
 Spec = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who looks at it; docs/players.md lists players.")]
 Moves = Annotated[str, typer.Option(help="The moves that lead to the position; none is the start.")]
@@ -62,10 +62,13 @@ def analyse(
         return
     if moves or tree is not None:
         raise TabiaError("--positions brings its own moves and draws no tree; leave --moves and --tree out.")
-    refused = 0
-    for answer in _answers(game, chosen, _lines(positions), batch, seed):
-        refused += "error" in answer
-        _print_answer(answer, as_json)
+    lines, refused = _lines(positions), 0
+    with printing.progress("positions", len(lines)) as bar:
+        for answers in _answers(game, chosen, lines, batch, seed):
+            with bar.hidden():
+                _print_answers(answers, as_json)
+            bar(answers[-1]["line"])
+            refused += sum("error" in answer for answer in answers)
     raise typer.Exit(ILLEGAL_LINES if refused else 0)
 
 
@@ -132,31 +135,36 @@ def _lines(path: Path) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[dict[str, Any]]:
-    """One answer a line, in order."""
+def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[list[dict[str, Any]]]:
+    """One answer per line, in order, as many at a time as are looked at side by side."""
     import jax
 
     from tabia.players.analysis import analyse
-    from tabia.players.reading import read
+    from tabia.players.reading import power_of_two, read
 
+    width = power_of_two(min(batch, len(lines)))  # of every part, so that all share their programs
     for first in range(0, len(lines), batch):
         part = lines[first : first + batch]
-        found = read(game, part, seed=seed)
+        found = read(game, part, seed=seed, width=width)
         key = jax.random.fold_in(jax.random.key(seed), first)
         answers = analyse(player, found.states, key, found.plies, count=len(part))
-        for index, (text, answer) in enumerate(zip(part, answers, strict=True)):
-            place = {"line": first + index + 1, "moves": text}
-            if index in found.refused:
-                reason, legal = found.refused[index]
-                yield {**place, "move": None, "error": reason, "legal": legal}
-            else:
-                yield {**place, **answer.fields()}
+        yield [
+            {"line": first + index + 1, "moves": part[index], **_answer(answer, found.refused.get(index))}
+            for index, answer in enumerate(answers)
+        ]
 
 
-def _print_answer(answer: dict[str, Any], as_json: bool) -> None:
-    if "error" in answer:
-        typer.echo(f"tabia: line {answer['line']}, {answer['moves']!r}: {answer['error']}", err=True)
-    if as_json:
-        typer.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
-    elif "error" not in answer:
-        typer.echo(f"{answer['line']}: {answer['moves'] or '(start)'} -> {answer['move'] or 'the game is over'}")
+def _answer(answer: Analysis, refused: Refused | None) -> dict[str, Any]:
+    if refused is not None:
+        return {"move": None, "error": refused.reason, "legal": refused.legal}
+    return answer.fields()
+
+
+def _print_answers(answers: list[dict[str, Any]], as_json: bool) -> None:
+    for answer in answers:
+        if "error" in answer:
+            typer.echo(f"tabia: line {answer['line']}, {answer['moves']!r}: {answer['error']}", err=True)
+        if as_json:
+            typer.echo(printing.json_line(answer))
+        elif "error" not in answer:
+            typer.echo(f"{answer['line']}: {answer['moves'] or '(start)'} -> {answer['move'] or 'the game is over'}")
