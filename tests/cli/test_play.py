@@ -77,7 +77,7 @@ def test_saved_games_go_on_and_read_back_as_records(tmp_path: Path) -> None:
 
 def test_a_hint_names_a_move() -> None:
     result = play("tictactoe", "--terminal", "--against", "human", "--hint", "perfect", says="b2\na2\nhint\n")
-    assert "perfect would play " in result.stdout and "(worth +1.00 to you)" in result.stdout
+    assert "perfect suggests " in result.stdout and "(worth +1.00 to you)" in result.stdout
 
 
 def test_seats_and_moves() -> None:

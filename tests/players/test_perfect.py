@@ -175,9 +175,10 @@ players.make("perfect", games.make("connect4"))
 def test_history_does_not_change_perfect_play() -> None:
     game = games.make("tictactoe:history=2")
     state = replay(game, "b2 a2")[-1]
-    found, line, tree = look(players.make("perfect", game), state, jax.random.key(0), 2)
+    found = look(players.make("perfect", game), state, jax.random.key(0), 2)
     assert found.scores is not None and found.scores["c2"] == 0 and found.scores["a3"] == 2
-    assert tree is None and len(line) == 5 and line[0] == found.move  # the third of X's stones after these two wins
+    assert found.tree is None and found.line is not None
+    assert len(found.line) == 5 and found.line[0] == found.move  # the third of X's stones after these two wins
 
 
 @pytest.mark.parametrize("game_id", ["chinese-checkers", "checkers", "othello"])

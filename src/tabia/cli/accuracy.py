@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,10 +65,13 @@ def accuracy(
     else:
         drawn = positions.draw(game, 2 * count, plies=None if plies is None else _span(plies), seed=seed)
         typer.echo(f"Solving {len(drawn):,} positions to choose from.", err=True)
-        asked = positions.with_share(drawn, is_losable(game, drawn, judge), count, losable)
+        with printing.progress("positions", len(drawn)) as bar:
+            found = is_losable(game, drawn, judge, told=bar)
+        asked = positions.with_share(drawn, found, count, losable)
         if len(asked) < count:
             typer.echo(f"tabia: no more than {len(asked):,} of them will do.", err=True)
-    result = agreement(made, asked, seed=seed, told=_told(len(asked)), judge=judge)
+    with printing.progress("positions", len(asked)) as bar:
+        result = agreement(made, asked, seed=seed, told=bar, judge=judge)
     if as_json:
         printing.print_json(asdict(result) | {"refused": list(asked.refused)})
     else:
@@ -93,13 +94,6 @@ def _span(text: str) -> tuple[int, int]:
     if not comma or not first.strip().isdecimal() or not last.strip().isdecimal():
         raise TabiaError(f"--plies {text}: two whole numbers are needed, as in 0,34.")
     return int(first), int(last)
-
-
-def _told(total: int) -> Callable[[int], None] | None:
-    """A line on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda done: typer.echo(f"\r{done} of {total} positions", err=True, nl=done == total)
 
 
 def _print(result: Agreement) -> None:

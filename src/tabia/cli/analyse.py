@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tabia.games import Game
     from tabia.players import Player
     from tabia.players.analysis import Analysis
+    from tabia.players.reading import Refused
 
 Spec = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who looks at it; docs/players.md lists players.")]
 Moves = Annotated[str, typer.Option(help="The moves that lead to the position; none is the start.")]
@@ -61,10 +62,13 @@ def analyse(
         return
     if moves or tree is not None:
         raise TabiaError("--positions brings its own moves and draws no tree; leave --moves and --tree out.")
-    refused = 0
-    for answer in _answers(game, chosen, printing.lines(positions), batch, seed):
-        refused += "error" in answer
-        _print_answer(answer, as_json)
+    lines, refused = printing.lines(positions), 0
+    with printing.progress("positions", len(lines)) as bar:
+        for answers in _answers(game, chosen, lines, batch, seed):
+            with bar.hidden():
+                _print_answers(answers, as_json)
+            bar(answers[-1]["line"])
+            refused += sum("error" in answer for answer in answers)
     raise typer.Exit(ILLEGAL_LINES if refused else 0)
 
 
@@ -77,45 +81,38 @@ def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: boo
     from tabia.search import picture
 
     states = replay(game, moves, seed=seed)
-    found, line, result = look(player, states[-1], jax.random.key(seed), len(states) - 1)
+    found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
     if as_json:
-        told = {"game": game.id, "player": player.spec, "moves": moves, **found.fields()}
-        printing.print_json({**told, "line": line} if line else told)
+        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})
     else:
         typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
-        _print(player, found, line)
+        _print(player, found)
     if tree is not None:
-        if result is None:
+        if found.tree is None:
             raise TabiaError(f"{player.spec} grew no tree here; players that do: mcts and az.")
-        printing.save(tree, picture.svg(picture.branches(game, result.tree)))
+        printing.save(tree, picture.svg(found.tree))
         typer.echo(f"Tree drawn in {tree}.", err=True)
 
 
-def _print(player: Player, found: Analysis, line: list[str]) -> None:
+def _print(player: Player, found: Analysis) -> None:
     console = printing.console()
     if found.move is None:
         return
-    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/].")
+    drawn = f", drawn at random; it recommends [bold]{escape(found.recommended)}[/]" if found.recommended else ""
+    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/]{drawn}.")
     columns = {"policy": found.policy, "visits": found.visits, "value": found.values, "score": found.scores}
     known = {heading: numbers for heading, numbers in columns.items() if numbers}
     if known:
         table = printing.table("move", *known, right=tuple(known))
-        for move in _ranked(found):
+        for move in found.ranked:
             cells = [_cell(heading, numbers.get(move)) for heading, numbers in known.items()]
             name = escape(move)
             table.add_row(f"[bold green]{name}[/]" if move == found.move else name, *cells)
         console.print(table)
     if found.expected:
         console.print("Expected: " + ", ".join(f"seat {s} {v:+.3f}" for s, v in enumerate(found.expected, start=1)))
-    if line:
-        console.print(f"Main line: {escape(' '.join(line))}")
-
-
-def _ranked(found: Analysis) -> list[str]:
-    """The moves, best first: by score, visits, policy or value, whichever there is."""
-    order = found.scores or found.visits or found.policy or found.values or {}
-    second = found.values or {}
-    return sorted(order, key=lambda move: (-order[move], -second.get(move, 0.0)))
+    if found.line:
+        console.print(f"Main line: {escape(' '.join(found.line))}")
 
 
 def _cell(heading: str, number: float | None) -> str:
@@ -125,33 +122,38 @@ def _cell(heading: str, number: float | None) -> str:
     return shape.format(number)
 
 
-def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[dict[str, Any]]:
-    """One answer a line, in order."""
+def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[list[dict[str, Any]]]:
+    """One answer per line, in order, as many at a time as are looked at side by side."""
     import jax
 
     from tabia.players.analysis import analyse
-    from tabia.players.reading import read
+    from tabia.players.reading import power_of_two, read
 
+    width = power_of_two(min(batch, len(lines)))  # of every part, so that all share their programs
     for first in range(0, len(lines), batch):
         part = lines[first : first + batch]
-        found = read(game, part, seed=seed)
+        found = read(game, part, seed=seed, width=width)
         key = jax.random.fold_in(jax.random.key(seed), first)
         answers = analyse(player, found.states, key, found.plies, count=len(part))
-        for index, (text, answer) in enumerate(zip(part, answers, strict=True)):
-            place = {"line": first + index + 1, "moves": text}
-            if index in found.refused:
-                reason, legal = found.refused[index]
-                yield {**place, "move": None, "error": reason, "legal": legal}
-            else:
-                yield {**place, **answer.fields()}
+        yield [
+            {"line": first + index + 1, "moves": part[index], **_answer(answer, found.refused.get(index))}
+            for index, answer in enumerate(answers)
+        ]
 
 
-def _print_answer(answer: dict[str, Any], as_json: bool) -> None:
-    if "error" in answer:
-        error = printable(answer["error"], lines=True)
-        typer.echo(f"tabia: line {answer['line']}, {quote(answer['moves'])}: {error}", err=True)
-    if as_json:
-        typer.echo(printing.json_line(answer))
-    elif "error" not in answer:
-        moves, move = answer["moves"] or "(start)", answer["move"] or "the game is over"
-        typer.echo(printable(f"{answer['line']}: {moves} -> {move}"))
+def _answer(answer: Analysis, refused: Refused | None) -> dict[str, Any]:
+    if refused is not None:
+        return {"move": None, "error": refused.reason, "legal": refused.legal}
+    return answer.fields()
+
+
+def _print_answers(answers: list[dict[str, Any]], as_json: bool) -> None:
+    for answer in answers:
+        if "error" in answer:
+            error = printable(answer["error"], lines=True)
+            typer.echo(f"tabia: line {answer['line']}, {quote(answer['moves'])}: {error}", err=True)
+        if as_json:
+            typer.echo(printing.json_line(answer))
+        elif "error" not in answer:
+            moves, move = answer["moves"] or "(start)", answer["move"] or "the game is over"
+            typer.echo(printable(f"{answer['line']}: {moves} -> {move}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -96,20 +95,8 @@ def bounds(text: str) -> tuple[float, float, float, float]:
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
     """A bar on stderr, if that is a terminal, which follows how many games are finished."""
-    with counting(total) as count:
-        yield lambda records: count(sum(record.finished for record in records), total)
-
-
-@contextmanager
-def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
-    """The same bar, told how many games are finished and of how many."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("games", total=total)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+    with printing.progress("games", total) as bar:
+        yield lambda records: bar(sum(record.finished for record in records))
 
 
 @contextmanager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
@@ -16,6 +18,9 @@ from rich.table import Table
 from tabia.core import files
 from tabia.core.errors import TabiaError
 from tabia.core.text import is_printable, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _LARGEST = 64 * files.MEGABYTE
 _WIDE = 1000  # columns of a page that never wraps, for files and pipes
@@ -89,6 +94,51 @@ def lines(path: Path) -> list[str]:
         raise TabiaError(f"{path} has more than the {_LARGEST:,} bytes allowed.")
     found = [line.strip() for line in text.split("\n")]
     return found[:-1] if found[-1] == "" else found
+
+
+class Bar:
+    """A progress bar: call it with what is done, and with the total where that was not known before."""
+
+    def __init__(self, shown: Progress, what: str, total: int | None) -> None:
+        self._shown = shown
+        self._task = shown.add_task(what, total=total)
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        self._shown.update(self._task, completed=done, total=total)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """No bar for a while, so that results can be printed where it stood."""
+        self._shown.stop()
+        yield
+        self._shown.start()
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Bar]:
+    """A bar on stderr, if that is a terminal, which counts `what` and is removed at the end."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+        redirect_stdout=False,  # Rich would send it to stderr
+    ) as shown:
+        yield Bar(shown, what, total)
 
 
 def number(value: float) -> str:

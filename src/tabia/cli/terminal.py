@@ -21,6 +21,7 @@ from tabia.games.errors import IllegalMove, did_you_mean
 from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.players.analysis import look
+from tabia.players.modifiers import Modified
 
 _HELP = {
     "MOVE": "play one of the legal moves",
@@ -135,11 +136,13 @@ class Terminal:
         if self.hints is None:
             opponents = [player for player in self.sitting.seats if player is not None]
             self.hints = opponents[0] if opponents else make_player("mcts:simulations=400", self.game)
-        found, line, _ = look(self.hints, self.sitting.state, self.sitting.key(), len(self.sitting.played))
+        # A hint is what the player thinks best: modifiers such as temperature are left out.
+        adviser = self.hints.player if isinstance(self.hints, Modified) else self.hints
+        found = look(adviser, self.sitting.state, self.sitting.key(), len(self.sitting.played))
         value = (found.values or {}).get(found.move or "")
         worth = "" if value is None else f" (worth {value:+.2f} to you)"
-        expects = f" and expects {escape(' '.join(line[:8]))}" if line else ""
-        _print(f"{escape(self.hints.spec)} would play [bold green]{escape(found.move or '')}[/]{worth}{expects}.")
+        expects = f" and expects {escape(' '.join(found.line[:8]))}" if found.line else ""
+        _print(f"{escape(self.hints.spec)} suggests [bold green]{escape(found.move or '')}[/]{worth}{expects}.")
 
     def _replay(self) -> None:
         _draw(self.game, self.sitting.states[0])

@@ -86,15 +86,14 @@ def report(
     game: GameFile = None,
 ) -> None:  # fmt: skip
     """Write a run's report.md and its figures."""
-    from tabia.cli.match import counting
     from tabia.training.directory import RunDirectory
     from tabia.training.report import write_report
 
     if not rate:
         typer.echo(write_report(RunDirectory(path), rate=False, game=_id(game)))
         return
-    with counting() as tell:
-        written = write_report(RunDirectory(path), tell=tell, game=_id(game))
+    with printing.progress("games") as bar:
+        written = write_report(RunDirectory(path), tell=bar, game=_id(game))
     typer.echo(written)
 
 
@@ -128,7 +127,8 @@ def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
 
     game = make(game_id)
     one = make_player(player, game)
-    proofs = [play_out(one, seat) for seat in range(game.num_players)]
+    with printing.progress("plies", game.num_players * game.max_moves) as bar:
+        proofs = [play_out(one, seat, told=bar) for seat in range(game.num_players)]
     if as_json:
         printing.print_json([asdict(proof) | {"lines": proof.lines} for proof in proofs])
     else:

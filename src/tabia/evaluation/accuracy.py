@@ -24,7 +24,7 @@ from tabia.players.player import Choice, Player
 _TOGETHER = 256
 _BINS = 10
 
-Told = Callable[[int], None]
+Told = Callable[[int], object]
 """Told how many positions are judged so far."""
 
 
@@ -98,13 +98,15 @@ def agreement(
     return _compare(player, positions, np.concatenate(chosen), truth, mover, values)
 
 
-def is_losable(game: Game, positions: Positions, judge: Oracle) -> np.ndarray:
+def is_losable(game: Game, positions: Positions, judge: Oracle, *, told: Told | None = None) -> np.ndarray:
     """Whether some move gives value away, of each position [N]."""
     found = []
     for first in range(0, len(positions), _TOGETHER):
         rows = np.minimum(np.arange(first, first + _TOGETHER), len(positions) - 1)
         truth = judge.truth(_plain(game, positions.part(rows)))
         found.append(_losable(truth)[: len(positions) - first])
+        if told is not None:
+            told(min(first + _TOGETHER, len(positions)))
     return np.concatenate(found)
 
 

@@ -6,6 +6,7 @@ Axis letters: B positions of one ply.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -19,6 +20,8 @@ from tabia.games.errors import TabiaError
 from tabia.games.game import Game, State
 from tabia.players.player import Player
 
+Told = Callable[[int], object]
+"""Told how many plies are played out so far."""
 LIMIT = 2_000_000
 """The most positions played on from in one ply."""
 
@@ -39,8 +42,11 @@ class Proof:
         return self.won + self.drawn + self.lost
 
 
-def prove(player: Player, seat: int) -> Proof:
-    """Play out every line of the others' moves against the player in this seat."""
+def prove(player: Player, seat: int, *, told: Told | None = None) -> Proof:
+    """Play out every line of the others' moves against the player in this seat.
+
+    `told` gets the plies done so far, where every earlier seat counts as a game of full length.
+    """
     game = player.game
     if game.chance:
         raise TabiaError(f"{game.id} draws its moves by chance, so its lines cannot all be played out.")
@@ -60,6 +66,8 @@ def prove(player: Player, seat: int) -> Proof:
         children = _advance(game, states, parents, actions)
         over, scores, keys = _looked(game, children, len(parents))
         ply += 1
+        if told is not None:
+            told(seat * game.max_moves + ply)
         ended, result = np.flatnonzero(over), _results(scores[over], seat)
         won, drawn, lost = (
             count + int(lines[parents[ended[result == sign]]].sum())
@@ -71,6 +79,8 @@ def prove(player: Player, seat: int) -> Proof:
         states, lines, paths = _merged(children, over, keys, lines, paths, parents, actions)
         if len(lines) > LIMIT:
             raise TabiaError(f"{game.id} has more than {LIMIT:,} positions after {ply} moves: too many to play out.")
+    if told is not None:
+        told((seat + 1) * game.max_moves)
     return Proof(seat, won, drawn, lost, asked, losing)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tabia.games.errors import GameError, IllegalMove
 from tabia.games.game import Game, State
+from tabia.games.registry import is_of_library, is_own
 
 
 def replay(game: Game, text: str, *, seed: int = 0) -> list[State]:
@@ -56,15 +57,35 @@ def next_move(
     game: Game, word: str, state: State, number: int, legal: np.ndarray | None = None
 ) -> tuple[int, str]:  # fmt: skip
     """The first move of `word`, number `number` of its game, and what is left of it; `legal` [A] saves asking again."""
-    open_to = np.flatnonzero(np.asarray(game.legal(state) if legal is None else legal))
-    fitting = [a for a in open_to if word.lower().startswith(game.move_name(int(a), state).lower())]
+    open_to = np.flatnonzero(np.asarray(game.legal(state) if legal is None else legal)).tolist()
+    lowered = word.lower()
+    fitting = [(len(name), action) for action, name in _named(game, open_to, state) if lowered.startswith(name.lower())]
     if fitting:
-        action = max(fitting, key=lambda a: len(game.move_name(int(a), state)))
-        return int(action), word[len(game.move_name(int(action), state)) :]
+        length, action = max(fitting, key=lambda found: found[0])
+        return action, word[length:]
     try:
-        return game.parse_move(word, state), ""
+        return game.parse_move(word, jax.tree.map(jnp.asarray, state)), ""
     except IllegalMove as error:
         raise GameError(f"Move {number}: {error}") from None
+
+
+def legal_names(game: Game, legal: np.ndarray, state: State) -> dict[int, str]:
+    """The names of the legal actions [A] of a position, by action."""
+    return dict(_named(game, np.flatnonzero(legal).tolist(), state))
+
+
+def _named(game: Game, actions: list[int], state: State) -> Iterator[tuple[int, str]]:
+    return ((action, game.move_name(action, state)) for action in actions)
+
+
+def row(game: Game, states: State, index: int) -> State:
+    """One state of a batch in the host's memory, for naming moves.
+
+    Rules known to this package read NumPy arrays, which costs a fiftieth; rules from a file get the JAX arrays they
+    were written for.
+    """
+    known = is_own(game.id) or is_of_library(game.id)
+    return jax.tree.map((lambda leaf: leaf[index]) if known else (lambda leaf: jnp.asarray(leaf[index])), states)
 
 
 @functools.lru_cache(maxsize=64)

@@ -15,11 +15,13 @@ A smaller board is numbered row by row in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -29,7 +31,6 @@ from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry, square_symmetries
 
 _COLOURS = ("#1d1d1f", "#fffdf8")
-_DIRECTIONS = tuple((row, column) for row in (-1, 0, 1) for column in (-1, 0, 1) if (row, column) != (0, 0))
 
 
 class Fields(NamedTuple):
@@ -49,12 +50,6 @@ class Fields(NamedTuple):
 
     def any(self) -> Array:
         return (self.low | self.high) != 0
-
-    def shifted(self, by: int) -> Fields:
-        """Every field moved `by` bits (-31 to 31); what leaves the 64 bits is gone."""
-        if by > 0:
-            return Fields(self.low << by, self.high << by | self.low >> (32 - by))
-        return Fields(self.low >> -by | self.high << (32 + by), self.high >> -by)
 
     def where(self, condition: Array, other: Fields) -> Fields:
         """These fields where the condition holds, the other set where it does not."""
@@ -165,22 +160,24 @@ class Othello(Game):
 
     def _playable(self, own: Fields, other: Fields) -> Fields:
         """The empty fields from which `own` closes in stones of `other`."""
-        ends = [_run(own, self._between(other, d), _shift(d)).shifted(_shift(d)) for d in _DIRECTIONS]
-        return reduce(or_, ends) & self._board_fields & ~(own | other)
+        between = self._between(other)
+        ends = [move(_run(own, between, move), _SHIFTS) for move in _MOVES]
+        return _union(ends) & self._board_fields & ~(own | other)
 
     def _turned(self, stone: Fields, own: Fields, other: Fields) -> Fields:
         """The stones of `other` between the stone just set and `own`."""
-        nothing = self._fields([])
-        turned = nothing
-        for direction in _DIRECTIONS:
-            run = _run(stone, self._between(other, direction), _shift(direction))
-            closed = (run.shifted(_shift(direction)) & own).any()
-            turned = turned | run.where(closed, nothing)
-        return turned
+        between, turned = self._between(other), []
+        for move in _MOVES:
+            run = _run(stone, between, move)
+            closed = (move(run, _SHIFTS) & own).any()
+            turned.append(run.where(closed, self._fields([])))
+        return _union(turned)
 
-    def _between(self, stones: Fields, direction: tuple[int, int]) -> Fields:
-        """The stones that can lie inside a line; without the outer columns no sideways run leaves its row."""
-        return stones & self._inner_fields if direction[1] else stones
+    def _between(self, stones: Fields) -> Fields:
+        """[D] The stones that can lie inside a line; without the outer columns no sideways run leaves its row."""
+        inner = self._inner_fields
+        upright = np.where(_SHIFTS == 8, np.uint32(0xFFFFFFFF), np.uint32(0))
+        return stones & Fields(inner.low | upright, inner.high | upright)
 
     @property
     def _board_fields(self) -> Fields:
@@ -212,17 +209,35 @@ class Othello(Game):
         return np.where(own, seat, np.where(other, 1 - seat, -1)).reshape(self.size, self.size)
 
 
-def _shift(direction: tuple[int, int]) -> int:
-    return 8 * direction[0] + direction[1]
+def _left(fields: Fields, by: np.ndarray) -> Fields:
+    """[D] Every field moved up by as many bits (1 to 31); what leaves the 64 bits is gone."""
+    return Fields(fields.low << by, fields.high << by | fields.low >> (32 - by))
 
 
-def _run(start: Fields, through: Fields, by: int) -> Fields:
-    """The fields of `through` that follow `start` without a gap, up to six: the longest line on eight fields."""
-    run = through & start.shifted(by)
-    run = run | through & run.shifted(by)
-    pairs = through & through.shifted(by)  # from here on two fields at a time
-    run = run | pairs & run.shifted(2 * by)
-    return run | pairs & run.shifted(2 * by)
+def _right(fields: Fields, by: np.ndarray) -> Fields:
+    """[D] The same, moved down."""
+    return Fields(fields.low >> by | fields.high << (32 - by), fields.high >> by)
+
+
+# The eight directions are these four shifts, D in all, each up and down. They are an axis and not eight copies of the
+# same lines, because a search holds these rules several times, and compiling them is most of a first move's time.
+_SHIFTS = np.array([1, 7, 8, 9], np.uint32)
+_MOVES = (_left, _right)
+
+
+def _run(start: Fields, through: Fields, move: Callable[[Fields, np.ndarray], Fields]) -> Fields:
+    """[D] The fields of `through` that follow `start` without a gap, up to six: the longest line on eight fields."""
+    run = through & move(start, _SHIFTS)
+    run = run | through & move(run, _SHIFTS)
+    pairs = through & move(through, _SHIFTS)  # from here on two fields at a time
+    run = run | pairs & move(run, 2 * _SHIFTS)
+    return run | pairs & move(run, 2 * _SHIFTS)
+
+
+def _union(sets: Iterable[Fields]) -> Fields:
+    """All fields of these sets [D] in one set."""
+    every = reduce(or_, sets)
+    return Fields(*(jax.lax.reduce(word, np.uint32(0), jax.lax.bitwise_or, (0,)) for word in every))
 
 
 def _count(fields: Fields) -> Array:

@@ -53,10 +53,13 @@ class Modified:
         own, stray = jax.random.split(key)
         if self.habits.random_moves and ply is None:
             raise PlayerError(f"{self.spec} must be told how many moves a game has seen, to know its first ones.")
-        choice = self.player.choose(states, own, ply)
+        return self.stray(self.player.choose(states, own, ply), states, stray, ply)
+
+    def stray(self, choice: Choice, states: State, key: Array, ply: Array | None = None) -> Choice:
+        """The inner player's choice as this player plays it."""
         if self.habits.temperature > 0 and choice.policy is None:
             raise PlayerError(f"{self.player.spec} gives no odds, so it cannot play with a temperature.")
-        return _strayed(self.game, self.habits, choice, states, stray, ply)
+        return _strayed(self.game, self.habits, choice, states, key, ply)
 
     def check_batch(self, batch: int) -> None:
         if isinstance(self.player, Sized):
@@ -74,7 +77,8 @@ def _strayed(game: Game, habits: Habits, choice: Choice, states: State, key: Arr
     if habits.random_moves and ply is not None:
         stray = stray | (ply < habits.random_moves * game.num_players)
     anything = random_actions(dice, jax.vmap(game.legal)(states))
-    return choice._replace(actions=jnp.where(stray, anything, actions), policy=policy)
+    played = jnp.where(stray, anything, actions)
+    return choice._replace(actions=played, policy=policy, recommended=choice.actions)
 
 
 def heated(policy: Array, temperature: float) -> Array:

@@ -21,6 +21,7 @@ class Choice(NamedTuple):
     means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN where nothing is known
     values: Array | None = None  # float32[B, P] what each seat may expect, in [-1, 1]
     scores: Array | None = None  # int32[B, A] exact scores for the mover by distance to the end; 0 where illegal
+    recommended: Array | None = None  # int32[B] the moves it would play without modifiers, which may draw others
 
 
 class Player(Protocol):

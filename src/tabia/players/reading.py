@@ -13,7 +13,7 @@ from jax import Array
 
 from tabia.games.errors import GameError
 from tabia.games.game import Game, State
-from tabia.games.moves import keys, next_move
+from tabia.games.moves import keys, legal_names, next_move, row
 
 
 class Refused(NamedTuple):
@@ -31,34 +31,30 @@ class Positions(NamedTuple):
     refused: dict[int, Refused]  # by index of the line
 
 
-def read(game: Game, lines: Sequence[str], *, seed: int = 0) -> Positions:
-    """The positions that lines of moves lead to; an empty line is the start of a game."""
+def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None = None) -> Positions:
+    """The positions that lines of moves lead to, as `games.moves.replay` reaches them; an empty line is the start.
+
+    The batch is `width` rows wide, or as few as a power of two allows: callers with several parts of a file give them
+    all one width, so that programs are compiled once.
+    """
     drawn = keys(seed)
-    width = power_of_two(len(lines))
+    width = width or power_of_two(len(lines))
     states = _start(game, width, next(drawn))
     words = [line.replace(",", " ").split() for line in lines]
     plies, refused = np.zeros(width, np.int32), dict[int, Refused]()
-    while any(left and index not in refused for index, left in enumerate(words)):
-        legal = np.asarray(_legal(game, states))
-        host = jax.device_get(states)
+    while going := [index for index, left in enumerate(words) if left and index not in refused]:
+        host, legal = jax.device_get((states, _legal(game, states)))
         actions = np.full(width, -1, np.int32)
-        for index, left in enumerate(words):
-            if left and index not in refused:
-                state = row(host, index)
-                try:
-                    actions[index], rest = next_move(game, left[0], state, int(plies[index]) + 1, legal[index])
-                    words[index] = [rest, *left[1:]] if rest else left[1:]
-                except GameError as error:
-                    names = [game.move_name(int(action), state) for action in np.flatnonzero(legal[index])]
-                    refused[index] = Refused(str(error), names)
+        for index in going:
+            left, state = words[index], row(game, host, index)
+            try:
+                actions[index], rest = next_move(game, left[0], state, int(plies[index]) + 1, legal[index])
+                words[index] = [rest, *left[1:]] if rest else left[1:]
+            except GameError as error:
+                refused[index] = Refused(str(error), list(legal_names(game, legal[index], state).values()))
         states = _step(game, states, jnp.asarray(actions), next(drawn))
         plies += actions >= 0
     return Positions(states, plies, refused)
-
-
-def row(states: State, index: int) -> State:
-    """One state of a batch that lies in the host's memory."""
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf[index]), states)
 
 
 def power_of_two(count: int) -> int:

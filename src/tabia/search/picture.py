@@ -1,4 +1,8 @@
-"""Seeing a tree: as indented text, and as DOT or SVG, with visits, values, priors and the main line."""
+"""Seeing a tree: as indented text, and as DOT or SVG, with visits, values, priors and the main line.
+
+The root's value is the search's own value of the position (`Result.values`), the same number an analysis reports. It
+is not the mean over all simulations: Gumbel's rule also tries moves that it then drops.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,12 @@ import jax
 import numpy as np
 
 from tabia.core.text import printable, xml
-from tabia.games.game import Game
-from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VALUE, VISITS, Tree
+from tabia.games.game import Game, State
+from tabia.games.moves import row
+from tabia.search.roots import Result
+from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VISITS
+
+DECIMALS = 4  # of every value and probability that is shown
 
 
 @dataclass(frozen=True)
@@ -20,45 +28,87 @@ class Branch:
 
     move: str
     visits: int
-    value: float  # mean, for the seat that plays the move
+    value: float | None  # for the seat that plays the move, rounded; None where the move was never tried
     prior: float
     main: bool  # on the main line
     children: tuple[Branch, ...] = field(default=())
 
 
-def branches(game: Game, tree: Tree, *, position: int = 0, depth: int = 3, widest: int = 5, least: int = 1) -> Branch:
-    """One tree of the batch as branches: at most `widest` moves a node, each with at least `least` visits."""
-    records = np.asarray(tree.records[:, position])
-    states = jax.tree.map(lambda leaf: leaf[:, position], tree.states)
+def branches(
+    game: Game,
+    result: Result,
+    *,
+    position: int = 0,
+    action: int | None = None,
+    depth: int = 3,
+    widest: int = 5,
+    least: int = 1,
+) -> Branch:
+    """One tree of the batch as branches: at most `widest` moves per node, each with at least `least` visits.
 
-    def below(node: int, left: int, main: bool) -> tuple[Branch, ...]:
+    The main line starts with `action`, the search's own move if not given, which is always among the branches; below
+    it the most visited move is expected, of equally visited ones the better.
+    """
+    records, states = _nodes(result, position)
+    means = np.asarray(result.means[position])
+    chosen = int(result.action[position]) if action is None else action
+
+    def below(node: int, left: int, main: bool, first: int | None = None) -> tuple[Branch, ...]:
         edges = records[node, :-1]
-        order = sorted(np.flatnonzero(edges[:, VISITS] >= max(least, 1)), key=lambda a: -edges[a, VISITS])[:widest]
-        state = jax.tree.map(lambda leaf: leaf[node], states)
-        return tuple(
-            _branch(game, state, edges[action], int(action), main and rank == 0, left, below)
-            for rank, action in enumerate(order)
-        )
+        shown = _order(edges, max(least, 1), first)[:widest]
+        state = row(game, states, node)
 
-    own, visits = records[0, -1], int(records[0, :-1, VISITS].sum())
-    value = float(own[VALUE] + records[0, :-1, TOTAL].sum()) / (1 + visits)
-    return Branch(f"seat {int(own[SEAT]) + 1} to move", visits, value, 1.0, True, below(0, depth, True))
+        def branch(move: int) -> Branch:
+            edge, on_line = edges[move], main and move == shown[0]
+            child, visits = int(edge[LINK]), int(edge[VISITS])
+            mean = means[move] if node == 0 else edge[TOTAL] / max(visits, 1)
+            return Branch(
+                move=game.move_name(move, state),
+                visits=visits,
+                value=rounded(mean) if visits else None,
+                prior=float(np.exp(edge[LOGIT])),
+                main=on_line,
+                children=below(child, left - 1, on_line) if child >= 0 and left > 1 else (),
+            )
+
+        return tuple(branch(move) for move in sorted(shown, key=lambda move: -edges[move, VISITS]))
+
+    seat, visits = int(records[0, -1, SEAT]), int(records[0, :-1, VISITS].sum())
+    value = rounded(result.values[position, seat])
+    return Branch(f"seat {seat + 1} to move", visits, value, 1.0, True, below(0, depth, True, chosen))
 
 
-def _branch(game: Game, state: Any, edge: np.ndarray, action: int, main: bool, left: int, below: Any) -> Branch:
-    child = int(edge[LINK])
-    children = below(child, left - 1, main) if child >= 0 and left > 1 else ()
-    value = float(edge[TOTAL] / edge[VISITS])
-    return Branch(game.move_name(action, state), int(edge[VISITS]), value, float(np.exp(edge[LOGIT])), main, children)
-
-
-def main_line(game: Game, tree: Tree, *, position: int = 0) -> list[str]:
-    """The moves the search expects: the most visited one at every node."""
-    line, branch = [], branches(game, tree, position=position, depth=game.max_moves, widest=1)
-    while branch.children:
-        branch = branch.children[0]
-        line.append(branch.move)
+def main_line(game: Game, result: Result, *, position: int = 0, action: int | None = None) -> list[str]:
+    """The moves the search expects: `action` (its own move, if not given), then the main branch of every node."""
+    records, states = _nodes(result, position)
+    first: int | None = int(result.action[position]) if action is None else action
+    line, node = list[str](), 0
+    while node >= 0 and len(line) < game.max_moves:
+        moves = _order(records[node, :-1], 1, first)
+        if not moves:
+            break
+        line.append(game.move_name(moves[0], row(game, states, node)))
+        node, first = int(records[node, moves[0], LINK]), None
     return line
+
+
+def _nodes(result: Result, position: int) -> tuple[np.ndarray, State]:
+    """One tree's records [N, A + 1, 4] and states [N, ...] in the host's memory."""
+    records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], result.tree[:2]))
+    return records, states
+
+
+def _order(edges: np.ndarray, least: int, first: int | None) -> list[int]:
+    """The moves with at least `least` visits, most visited first, the better of equals; `first` before all others."""
+    visits, totals = edges[:, VISITS], edges[:, TOTAL]
+    tried = [int(move) for move in np.flatnonzero(visits >= least) if move != first]
+    tried.sort(key=lambda move: (-visits[move], -totals[move] / visits[move]))
+    return tried if first is None else [first, *tried]
+
+
+def rounded(number: Any) -> float:
+    """A number as every report shows it, so that no two of them differ in the last digit."""
+    return round(float(number), DECIMALS) + 0.0  # no minus zero
 
 
 def text(root: Branch) -> str:
@@ -69,7 +119,7 @@ def text(root: Branch) -> str:
     lines = [f"{'move':<24}{'visits':>8}{'value':>9}{'prior':>8}"]
     for depth, branch in _walk(root):
         name = "  " * depth + ("* " if branch.main else "  ") + branch.move
-        lines.append(f"{name:<24}{branch.visits:>8}{branch.value:>+9.3f}{branch.prior:>8.3f}")
+        lines.append(f"{name:<24}{branch.visits:>8}{_value(branch):>9}{branch.prior:>8.3f}")
     return "\n".join(lines)
 
 
@@ -82,8 +132,7 @@ def dot(root: Branch) -> str:
 
     def add(branch: Branch, name: str) -> None:
         bold = ", penwidth=3" if branch.main else ""
-        move = printable(branch.move).replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'  {name} [label="{move}\\n{branch.visits}  {branch.value:+.2f}"{bold}];')
+        lines.append(f'  {name} [label="{_quoted(branch.move)}\\n{branch.visits}  {_value(branch)}"{bold}];')
         for number, child in enumerate(branch.children):
             lines.append(f"  {name} -> {name}_{number};")
             add(child, f"{name}_{number}")
@@ -92,7 +141,17 @@ def dot(root: Branch) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def _quoted(text: str) -> str:
+    """Text inside a quoted string of DOT."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _value(branch: Branch) -> str:
+    return "-" if branch.value is None else f"{branch.value:+.3f}"
+
+
 _WIDTH, _HEIGHT, _GAP = 104, 46, 34
+_LEGEND = "visits and value for the seat that moves; on top, the search's value of the position"
 
 
 def svg(root: Branch) -> str:
@@ -101,9 +160,11 @@ def svg(root: Branch) -> str:
     lines: list[str] = []
     width = _place(root, 0, 0, boxes, lines)[1]
     height = (max(depth for depth, _ in _walk(root)) + 1) * (_HEIGHT + _GAP)
+    width = max(width, 6 * len(_LEGEND))
+    legend = f'<text x="8" y="{height - 8:.0f}" font-family="sans-serif" font-size="11" fill="#77746b">{_LEGEND}</text>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 16:.0f} {height:.0f}" role="img">\n'
-        f'<rect width="100%" height="100%" fill="#fffdf8"/>\n' + "\n".join(lines + boxes) + "\n</svg>\n"
+        f'<rect width="100%" height="100%" fill="#fffdf8"/>\n' + "\n".join([*lines, *boxes, legend]) + "\n</svg>\n"
     )
 
 
@@ -126,7 +187,7 @@ def _place(branch: Branch, depth: int, left: float, boxes: list[str], lines: lis
 
 def _box(branch: Branch, middle: float, y: float) -> str:
     edge = "#d1495b" if branch.main else "#c8b88a"
-    rows = (xml(branch.move), f"{branch.visits}   {branch.value:+.2f}")
+    rows = (xml(branch.move), f"{branch.visits}   {_value(branch)}")
     texts = "".join(
         f'<text x="{middle:.1f}" y="{y + 19 + 18 * i:.1f}" font-family="sans-serif" font-size="13" fill="#3b3a36" '
         f'text-anchor="middle">{row}</text>'

@@ -1,0 +1,221 @@
+"""Whatever shows an analysis shows the same one: text, JSON, the tree's picture, files of positions and hints agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tabia import games, players
+from tabia.cli.main import app
+from tabia.games.moves import names, replay
+from tabia.players.analysis import look
+from tabia.search import picture
+
+MAIN = "#d1495b"  # the color of boxes on the main line
+THREE_SEATS = "connect:rows=4,columns=5,line=3,players=3"
+
+SEARCHES = [
+    ("connect3", "mcts:simulations=24"),
+    ("connect3", "mcts:simulations=24,final=value"),
+    ("connect3", "mcts:simulations=24,final=robust"),
+    ("connect3", "mcts:simulations=24,final=secure"),
+    ("connect3", "mcts:simulations=24,temperature=2"),
+    ("connect3", "mcts:simulations=24,epsilon=1"),
+    ("connect3", "mcts:simulations=24,final=value,random_moves=9"),
+    ("connect3", "mcts:simulations=24,leaves=4"),
+    ("connect3", "az:connect3,simulations=24"),
+    ("connect3", "az:connect3,simulations=24,temperature=1"),
+    ("connect3", "az:connect3,simulations=24,select=puct,symmetries=true"),
+    (THREE_SEATS, "mcts:simulations=24"),
+    (THREE_SEATS, "az:untrained,simulations=24,considered=4,noise=1"),
+]
+OTHERS = [
+    ("connect3", "perfect"),
+    ("connect3", "perfect:epsilon=1"),
+    ("connect3", "minimax:depth=2"),
+    ("connect3", "network:connect3"),
+    ("connect3", "network:connect3,temperature=1"),
+]
+
+
+class Box(NamedTuple):
+    """One box of the picture."""
+
+    move: str
+    visits: int
+    value: str
+    main: bool
+
+
+def ask(game: str, spec: str, moves: str, *words: str) -> str:
+    result = CliRunner().invoke(app, ["analyse", game, "--player", spec, "--moves", moves, *words])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def positions(game_id: str, count: int = 3) -> list[str]:
+    """Random positions that are not over, as moves; the start first."""
+    game, rng, found = games.make(game_id), np.random.default_rng(5), [""]
+    while len(found) < count:
+        state, played = game.init(jax.random.key(0)), list[int]()
+        for _ in range(int(rng.integers(1, 7))):
+            played.append(int(rng.choice(np.flatnonzero(np.asarray(game.legal(state))))))
+            state = game.step(state, np.int32(played[-1]))
+            if bool(game.over(state)):
+                break
+        if not bool(game.over(state)):
+            found.append(names(game, played))
+    return found
+
+
+def boxes(path: Path) -> list[list[Box]]:
+    """The picture's boxes, level by level."""
+    levels: dict[str, list[Box]] = {}
+    texts: dict[float, list[str]] = {}
+    place = (0.0, "")
+    for element in ElementTree.parse(path).getroot():
+        kind = element.tag.split("}")[1]
+        if kind == "rect" and "rx" in element.attrib:
+            place = (float(element.attrib["y"]), element.attrib["stroke"])
+            texts[place[0]] = []
+        elif kind == "text" and texts and element.attrib.get("text-anchor") == "middle":
+            texts[place[0]].append(element.text or "")
+            if len(texts[place[0]]) == 2:
+                move, numbers = texts.pop(place[0])
+                visits, value = numbers.split()
+                levels.setdefault(f"{place[0]:09.1f}", []).append(Box(move, int(visits), value, place[1] == MAIN))
+    return [levels[level] for level in sorted(levels)]
+
+
+def check_text(text: str, told: dict[str, Any]) -> None:
+    """The page for people says what the JSON says."""
+    plays = re.search(r" plays (\S+?)(?:, drawn at random; it recommends (\S+))?\.$", text, re.M)
+    assert plays is not None and plays.groups() == (told["move"], told.get("recommended"))
+    shapes = {"policy": ("policy", "{:.1%}"), "visits": ("visits", "{:,}"), "value": ("values", "{:+.3f}")}
+    shapes["score"] = ("scores", "{:+d}")
+    lines = text.splitlines()
+    heading = next(number for number, line in enumerate(lines) if line.split()[:1] == ["move"])
+    columns = lines[heading].split()[1:]
+    rows = [line.split() for line in lines[heading + 1 :] if not line.startswith(("Expected: ", "Main line: "))]
+    for move, *cells in rows:
+        for column, cell in zip(columns, cells, strict=True):
+            key, shape = shapes[column]
+            assert cell == (shape.format(told[key][move]) if move in told[key] else "-"), (move, column)
+    assert sorted(row[0] for row in rows) == sorted(told["policy"])
+    expected = ", ".join(f"seat {seat} {value:+.3f}" for seat, value in enumerate(told["expected"], start=1))
+    assert f"Expected: {expected}" in lines and f"Main line: {' '.join(told['line'])}" in lines
+
+
+def check_move(game_id: str, moves: str, told: dict[str, Any]) -> None:
+    """The main line begins with the move played and can be played; only modifiers play what is not recommended."""
+    assert told["line"][0] == told["move"]
+    assert (
+        len(replay(games.make(game_id), " ".join([moves, *told["line"]]))) == len(moves.split()) + len(told["line"]) + 1
+    )
+    assert sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
+    if not any(word in told["player"] for word in ("epsilon", "temperature", "random_moves")):
+        assert "recommended" not in told and told["policy"][told["move"]] > 0
+    assert told.get("recommended") != told["move"]
+
+
+def check_tree(tree: list[list[Box]], told: dict[str, Any]) -> None:
+    """The picture's root has the analysis's value, and its moves their visits and values, the chosen one in bold."""
+    (root,), children = tree[0], tree[1]
+    assert root.move == f"seat {told['mover'] + 1} to move" and root.main
+    assert root.visits == sum(told["visits"].values())
+    assert root.value == f"{told['expected'][told['mover']]:+.3f}"
+    for box in children:
+        assert box.visits == told["visits"][box.move]
+        assert box.value == (f"{told['values'][box.move]:+.3f}" if box.visits else "-")
+        assert box.main == (box.move == told["move"])
+    main = [box.move for level in tree[1:] for box in level if box.main]
+    assert main == told["line"][: len(main)] and main[0] == told["move"]
+
+
+@pytest.mark.parametrize(("game_id", "spec"), SEARCHES)
+def test_every_surface_of_a_search_agrees(game_id: str, spec: str, tmp_path: Path) -> None:
+    path = tmp_path / "tree.svg"
+    for moves in positions(game_id):
+        told = json.loads(ask(game_id, spec, moves, "--json", "--tree", str(path)))
+        check_move(game_id, moves, told)
+        check_text(ask(game_id, spec, moves), told)
+        check_tree(boxes(path), told)
+
+
+@pytest.mark.parametrize(("game_id", "spec"), OTHERS)
+def test_every_surface_of_other_players_agrees(game_id: str, spec: str) -> None:
+    for moves in positions(game_id, 2):
+        told = json.loads(ask(game_id, spec, moves, "--json"))
+        check_move(game_id, moves, told)
+        check_text(ask(game_id, spec, moves), told)
+
+
+def test_text_and_dot_show_the_same_tree() -> None:
+    game = games.make("connect3")
+    found = look(players.make("mcts:simulations=24,final=value", game), replay(game, "1 2")[-1], jax.random.key(0), 2)
+    assert found.tree is not None and found.line is not None and found.expected is not None
+    shown = picture.text(found.tree).splitlines()
+    assert shown[1].split()[-3:-1] == ["24", f"{found.expected[0]:+.3f}"]
+    marked = [line.split()[1] for line in shown[2:] if line.split()[0] == "*"]
+    bold = re.findall(r'root_\S+ \[label="(\S+?)\\n[^"]*", penwidth=3', picture.dot(found.tree))
+    assert marked == bold == found.line[: len(bold)] and found.line[0] == found.move
+
+
+def test_a_strayed_move_is_named_with_the_one_recommended() -> None:
+    # With epsilon=1 every move is drawn; the search underneath is the one without epsilon.
+    for seed in range(3):
+        plain, strayed = (
+            json.loads(ask("connect3", spec, "1 2", "--json", "--seed", str(seed)))
+            for spec in ("perfect", "perfect:epsilon=1")
+        )
+        assert strayed["scores"] == plain["scores"]
+        best = {move for move, odds in plain["policy"].items() if odds > 0}
+        assert strayed.get("recommended", strayed["move"]) in best
+
+
+def test_a_file_of_positions_says_what_single_positions_say(tmp_path: Path) -> None:
+    file = tmp_path / "positions.txt"
+    asked = positions("connect3", 4)
+    file.write_text("\n".join(asked) + "\n")
+    for spec in ("az:connect3,simulations=24", "minimax:depth=2"):
+        words = ["analyse", "connect3", "--player", spec, "--positions", str(file), "--json"]
+        answers = [json.loads(line) for line in CliRunner().invoke(app, words).stdout.splitlines()]
+        for number, (moves, answer) in enumerate(zip(asked, answers, strict=True), start=1):
+            told = json.loads(ask("connect3", spec, moves, "--json"))
+            assert (answer.pop("line"), answer.pop("moves")) == (number, moves)
+            assert answer["expected"] == pytest.approx(told["expected"], abs=1e-3)
+            assert answer["policy"] == pytest.approx(told["policy"], abs=1e-3)
+            assert answer.get("visits") == told.get("visits")
+
+
+@pytest.mark.parametrize("spec", ["az:connect3,simulations=24", "az:connect3,simulations=24,epsilon=1", "perfect"])
+def test_hints_say_what_the_analysis_recommends(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    words = ["play", "connect3", "--terminal", "--against", "human", "--hint", spec]
+    text = CliRunner().invoke(app, words, input="1\n2\nhint\nquit\n").stdout.replace("\n", " ")
+    hint = re.search(r"suggests (\S+) \(worth (\S+) to you\) and expects ([^.]*)\.", text)
+    assert hint is not None, text
+    told = json.loads(ask("connect3", spec.removesuffix(",epsilon=1"), "1 2", "--json"))
+    move, worth, line = hint.groups()
+    assert line.split()[0] == move
+    assert worth == f"{told['values'][move]:+.2f}"
+    if spec != "perfect":  # which draws one of its best moves
+        assert move == told["move"] and line.split() == told["line"][:8]
+
+
+@pytest.mark.long
+def test_chinese_checkers_of_three_seats(tmp_path: Path) -> None:
+    # Three moves in, the search's choice and its most visited move are two.
+    path, moves = tmp_path / "tree.svg", "c5-d5 e1-e2 f6-f4"
+    told = json.loads(ask("chinese-checkers", "az:chinese-checkers", moves, "--json", "--tree", str(path)))
+    check_move("chinese-checkers", moves, told)
+    check_text(ask("chinese-checkers", "az:chinese-checkers", moves), told)
+    check_tree(boxes(path), told)
