@@ -21,6 +21,8 @@ _STARTED = time.monotonic()  # when the command began, before anything heavy was
 Out = Annotated[Path | None, typer.Option(help="The run directory; runs/GAME if not given, numbered if that is taken.")]
 RecipeName = Annotated[str | None, typer.Option("--recipe", help="A recipe by name; see `tabia recipes`.")]
 Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train so long by the clock, compilation included.")]
+More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
+MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives another run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
@@ -44,8 +46,8 @@ def train(
       [bold]tabia train connect4 --estimate[/]
     """
     from tabia.training.directory import RunDirectory
-    from tabia.training.evaluate import opponents
     from tabia.training.loop import Training
+    from tabia.training.opponents import opponents
     from tabia.training.plan import Plan
 
     config = _config(game_id, recipe, minutes, seed, changes or [])
@@ -57,16 +59,25 @@ def train(
     _train(Training.begin(run, config), as_json)
 
 
-def resume(path: RunPath, as_json: Lines = False) -> None:
-    """Go on with a run from its newest sound checkpoint, exactly as if it had never stopped."""
+def resume(path: RunPath, minutes: More = None, iterations: MoreIterations = None, as_json: Lines = False) -> None:
+    """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
+
+    Examples:
+      [bold]tabia resume runs/connect4[/]
+      [bold]tabia resume runs/connect4 --minutes 30[/]
+    """
     from tabia.training.directory import RunDirectory
     from tabia.training.loop import Training
 
     training = Training.resume(RunDirectory(path))
     for note in training.notes:
         typer.echo(f"Passed over: {note}", err=True)
+    if minutes is not None or iterations is not None:
+        training.extend(minutes=minutes or 0.0, iterations=iterations or 0)
     if training.progress >= 1.0:
         typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
+        typer.echo(_strength(training), err=True)
+        typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10", err=True)
         return
     _train(training, as_json)
 
@@ -167,10 +178,24 @@ def _train(training: Training, as_json: bool) -> None:
     path = training.run.path
     if why == "stopped":
         typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
+    if not as_json:
+        typer.echo(_strength(training), err=True)
+    if why == "stopped":
         raise typer.Exit(130)
     if not as_json:
         typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
         typer.echo(f"Report:   tabia report {path}", err=True)
+
+
+def _strength(training: Training) -> str:
+    """The newest evaluation in words, or how to make one."""
+    from tabia.training import strength
+
+    run, config = training.run, training.config
+    found = strength.latest(run)
+    if found is not None:
+        return strength.describe(found, config)
+    return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 
 def _estimate(config: Config, as_json: bool) -> None:

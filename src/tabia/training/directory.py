@@ -64,6 +64,13 @@ class RunDirectory:
         except OSError as error:
             raise TrainingError(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
+    def rewrite(self, config: Config) -> None:
+        """Replace the configuration of a run, whole or not at all."""
+        try:
+            write_whole(self.path / CONFIG, settings.to_toml(config).encode())
+        except OSError as error:
+            raise TrainingError(f"{self.path / CONFIG} cannot be written: {error.strerror or error}.") from None
+
     def config(self) -> Config:
         """What was asked for."""
         try:

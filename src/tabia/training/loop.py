@@ -23,6 +23,7 @@ from tabia.training.compiling import Ahead
 from tabia.training.config import Config
 from tabia.training.cycle import Report
 from tabia.training.directory import RunDirectory
+from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
 
@@ -61,6 +62,23 @@ class Training:
         if found is None:
             return cls(run, config, states.begin(plan), Ledger())
         return cls(run, config, found.state, found.ledger, troubles, found.ledger.cycle)
+
+    def extend(self, *, minutes: float = 0.0, iterations: int = 0) -> None:
+        """Let the run go on for so many minutes, or iterations, from where it stands, finished or not.
+
+        The new length is written to config.toml. Progress is what is done of the new length, so the learning rate and
+        scheduled settings step back to the values for that share of a run and end as planned. A length in minutes
+        replaces one in iterations, and the other way round.
+        """
+        if (minutes > 0) == (iterations > 0):
+            raise TrainingError("A run is extended by minutes or by iterations, either of them more than 0.")
+        if minutes > 0:
+            longer = self.config.changed({"minutes": self.ledger.seconds / 60 + minutes})
+        else:
+            longer = self.config.changed({"minutes": 0.0, "cycles": self.ledger.cycle + iterations})
+        with self.run.locked():
+            self.run.rewrite(longer)
+        self.config = longer
 
     @property
     def plan(self) -> Plan:
