@@ -30,12 +30,15 @@ Changes = Annotated[
 RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Only say how long this would take here; trains nothing.")]
 Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A player that always answers the same.")]
+Events = Annotated[
+    Path | None, typer.Option("--tensorboard", metavar="LOGDIR", help="Write TensorBoard events to a directory.")
+]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 
 
 def train(
     game_id: GameId, recipe: RecipeName = None, out: Out = None, minutes: Minutes = None, seed: TrainSeed = None,
-    changes: Changes = None, estimate: Estimate = False, as_json: Lines = False,
+    changes: Changes = None, tensorboard: Events = None, estimate: Estimate = False, as_json: Lines = False,
 ) -> None:  # fmt: skip
     """Train a player from the rules alone; Ctrl-C stops and saves, `tabia resume` goes on.
 
@@ -56,10 +59,16 @@ def train(
         return
     opponents(Plan(config))
     run = RunDirectory(out or _free(config))
-    _train(Training.begin(run, config), as_json)
+    _train(Training.begin(run, config), as_json, tensorboard)
 
 
-def resume(path: RunPath, minutes: More = None, iterations: MoreIterations = None, as_json: Lines = False) -> None:
+def resume(
+    path: RunPath,
+    minutes: More = None,
+    iterations: MoreIterations = None,
+    tensorboard: Events = None,
+    as_json: Lines = False,
+) -> None:
     """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
 
     Examples:
@@ -79,7 +88,7 @@ def resume(path: RunPath, minutes: More = None, iterations: MoreIterations = Non
         typer.echo(_strength(training), err=True)
         typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10", err=True)
         return
-    _train(training, as_json)
+    _train(training, as_json, tensorboard)
 
 
 def report(
@@ -165,16 +174,15 @@ def _free(config: Config) -> Path:
     return next(path for path in tries if not path.exists())
 
 
-def _train(training: Training, as_json: bool) -> None:
+def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -> None:
     from tabia.cli.training_display import display
-    from tabia.training.evaluate import Evaluate
+    from tabia.training.export import TensorBoard
     from tabia.training.loop import train as run
-    from tabia.training.machine import Machine
-    from tabia.training.metrics import Metrics
-    from tabia.training.stored_games import StoredGames
+    from tabia.training.observers import default_observers
 
+    exports = [] if tensorboard is None else [TensorBoard(tensorboard)]
     with display(as_json) as shown:
-        why = run(training, [Machine(), Evaluate(), Metrics(), StoredGames(), shown], started=_STARTED)
+        why = run(training, [*default_observers(), *exports, shown], started=_STARTED)
     path = training.run.path
     if why == "stopped":
         typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
@@ -194,7 +202,8 @@ def _strength(training: Training) -> str:
     run, config = training.run, training.config
     found = strength.latest(run)
     if found is not None:
-        return strength.describe(found, config)
+        words = strength.describe(found, config)
+        return words if found.iteration == training.ledger.cycle else f"Last measured: {words}"
     return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 

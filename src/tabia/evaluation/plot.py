@@ -1,4 +1,4 @@
-"""A plot of rating against training step; needs matplotlib, the extra `plots`."""
+"""A plot of rating against iteration; needs matplotlib, the extra `plots`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabia.players.spec import parse
 
 
 def steps(names: Sequence[str]) -> list[int | None]:
-    """The training step each player's spec names, as in az:runs/connect4@3000.
+    """The iteration each player's spec names, as in az:runs/connect4@3000.
 
     >>> steps(["az:runs/connect4@3000,simulations=64", "random"])
     [3000, None]
@@ -20,7 +20,7 @@ def steps(names: Sequence[str]) -> list[int | None]:
 
 
 def plot(path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence[float]) -> None:
-    """Draw ratings with their 95% intervals over the steps; players without a step are lines across."""
+    """Draw ratings with their 95% intervals over the iterations; players without one are lines across."""
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise RatingError(f"{path}: a plot is written as .svg, .png or .pdf.")
     try:
@@ -30,7 +30,7 @@ def plot(path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence
     known = steps(names)
     trained = sorted((step, row) for row, step in enumerate(known) if step is not None)
     if not trained:
-        raise RatingError("No player names a training step, as az:RUN@3000 does, so there is nothing to plot against.")
+        raise RatingError("No player names an iteration, as az:RUN@3000 does, so there is nothing to plot against.")
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     rows = [row for _, row in trained]
@@ -41,7 +41,7 @@ def plot(path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence
     for row, step in enumerate(known):
         if step is None:
             axes.axhline(elo[row], linestyle="--", linewidth=1, color=f"C{row % 9 + 1}", label=names[row])
-    axes.set_xlabel("training step")
+    axes.set_xlabel("iteration")
     axes.set_ylabel("rating, Elo, with 95% interval")
     if len(trained) < len(names):
         axes.legend()
