@@ -8,3 +8,4 @@ from tabia.games.game import State as State
 from tabia.games.game import Symmetry as Symmetry
 from tabia.games.registry import ids as ids
 from tabia.games.registry import make as make
+from tabia.games.table import Table as Table

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.games.table import Table
 from tabia.players.modifiers import Modified
 from tabia.players.perfect import Perfect
 from tabia.players.player import Choice, Player
@@ -49,6 +50,12 @@ def analyse(
     """What a player thinks of the first `count` of a batch of positions, all asked in one call."""
     choice = player.choose(states, key, jnp.asarray(plies, jnp.int32))
     return tell(player.game, states, choice, count=count)
+
+
+def ask(player: Player, table: Table, *, seed: int = 0) -> Analysis:
+    """What a player thinks of the position on a table."""
+    states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], table.state)
+    return analyse(player, states, jax.random.key(seed), np.array([table.ply]))[0]
 
 
 def tell(game: Game, states: State, choice: Choice, *, count: int | None = None) -> list[Analysis]:

@@ -96,6 +96,11 @@ class RunDirectory:
             yield
 
 
+def as_run(run: RunDirectory | Path | str) -> RunDirectory:
+    """The run directory that is meant by a path."""
+    return run if isinstance(run, RunDirectory) else RunDirectory(Path(run))
+
+
 def make_folder(path: Path) -> Path:
     """A folder of a run, made if it is not there."""
     try:

@@ -1,7 +1,7 @@
 """The loop: play, learn, save, until the budget is spent.
 
-    training = Training.begin(run, config)
-    train(training, observers)
+    training = Training.begin("runs/connect4", config)
+    train(training, default_observers())
 
 Stopping by Ctrl-C or SIGTERM finishes the cycle and saves. Observers look on; nothing they do changes the run.
 """
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config import Config
 from tabia.training.cycle import Report
-from tabia.training.directory import RunDirectory
+from tabia.training.directory import RunDirectory, as_run
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
@@ -42,9 +43,9 @@ class Training:
     stopping: Sequence[int] = ()  # not empty once somebody asked to stop
 
     @classmethod
-    def begin(cls, run: RunDirectory, config: Config) -> Training:
+    def begin(cls, run: RunDirectory | Path | str, config: Config) -> Training:
         """A new run in an empty directory."""
-        plan = Plan(config)
+        run, plan = as_run(run), Plan(config)
         plan.check()
         budget.check(plan)
         run.check_free()
@@ -53,8 +54,9 @@ class Training:
         return cls(run, config, state, Ledger())
 
     @classmethod
-    def resume(cls, run: RunDirectory) -> Training:
+    def resume(cls, run: RunDirectory | Path | str) -> Training:
         """A run from its newest sound checkpoint, or from its start where it has saved none."""
+        run = as_run(run)
         config = run.config()
         plan = Plan(config)
         plan.check()
