@@ -25,6 +25,7 @@ def plot(path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence
         raise RatingError(f"{path}: a plot is written as .svg, .png or .pdf.")
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise RatingError("A plot needs matplotlib: pip install 'tabia[plots]'.") from None
     known = steps(names)
@@ -42,6 +43,7 @@ def plot(path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence
         if step is None:
             axes.axhline(elo[row], linestyle="--", linewidth=1, color=f"C{row % 9 + 1}", label=names[row])
     axes.set_xlabel("iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("rating, Elo, with 95% interval")
     if len(trained) < len(names):
         axes.legend()

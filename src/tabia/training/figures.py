@@ -88,9 +88,9 @@ def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
     unit = {"cross_entropy": "cross-entropy, nats", "squared": "squared error"}
     return _stacked(
         "losses",
-        (policy, f"policy loss:\n{divergence[config.learner.policy_loss]}"),
-        (value, f"value loss:\n{unit[config.learner.value_loss]}"),
-        (series.curve(lines, "loss_board"), "last position,\nnats"),
+        Panel(policy, f"policy loss:\n{divergence[config.learner.policy_loss]}", bottom=0.0),
+        Panel(value, f"value loss:\n{unit[config.learner.value_loss]}"),
+        Panel(series.curve(lines, "loss_board"), "last position,\nnats"),
     )
 
 
@@ -102,9 +102,9 @@ def _entropy(lines: Sequence[Line]) -> Drawing | None:
 def _games(game: Game, lines: Sequence[Line]) -> Drawing | None:
     return _stacked(
         "games",
-        (series.curve(lines, "length"), "length,\nmoves"),
-        (series.first_seat(lines), "first seat's\nscore, -1 to 1"),
-        (_percent(series.curve(lines, "draws")), "drawn,\n% of games"),
+        Panel(series.curve(lines, "length"), "length,\nmoves"),
+        Panel(series.first_seat(lines), "first seat's\nscore, -1 to 1"),
+        Panel(_percent(series.curve(lines, "draws")), "drawn,\n% of games", bottom=0.0),
     )
 
 
@@ -130,6 +130,7 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
             minutes, share, low, high = np.array(
                 [(at, 100 * side["share"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
             ).T
+            minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
             style = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
             spread = np.maximum([share - low, high - share], 0.0)
             axes.errorbar(minutes, share, spread, label=opponent, capsize=2, elinewidth=0.8, **style)
@@ -137,7 +138,7 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
         _timed(axes)
         _legend(axes, "against")
 
-    return Drawing("strength", draw)
+    return Drawing("strength", draw, height=3.2)
 
 
 def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
@@ -160,6 +161,14 @@ def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
     return Drawing("perfect", draw)
 
 
+def _counted(axes: Any) -> None:
+    """An axis of iterations, which come in whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
 def _timed(axes: Any) -> None:
     axes.set_xlabel("training time, minutes")
     axes.set_xlim(left=0.0)
@@ -180,7 +189,8 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
         known = sum(move is not None for move in moves)
         colours = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
         axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colours, labels=names, edgecolor="white", lw=0.6)
-        axes.set(xlabel="iteration", ylabel="first moves, % of games", ylim=(0, 100))
+        axes.set(ylabel="first moves, % of games", ylim=(0, 100))
+        _counted(axes)
         axes.margins(x=0)
         axes.grid(visible=False)
         handles, labels = axes.get_legend_handles_labels()
@@ -189,18 +199,27 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
     return Drawing("openings", draw, height=3.2)
 
 
-def _stacked(name: str, *panels: tuple[Curve, str]) -> Drawing | None:
+class Panel(NamedTuple):
+    """One of several below each other."""
+
+    curve: Curve
+    label: str
+    bottom: float | None = None  # where the axis begins, if not with the curve
+
+
+def _stacked(name: str, *panels: Panel) -> Drawing | None:
     """One panel below the other, each with an axis of its own."""
-    held = [(curve, label) for curve, label in panels if curve]
+    held = [panel for panel in panels if panel.curve]
     if not held:
         return None
 
     def draw(figure: Any) -> None:
         column = figure.subplots(len(held), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (curve, label) in zip(column, held, strict=True):
+        for axes, (curve, label, bottom) in zip(column, held, strict=True):
             axes.plot(curve.cycles, curve.values, color=BLUE, marker="o" if len(curve.cycles) == 1 else None)
             axes.set_ylabel(label)
-        column[-1].set_xlabel("iteration")
+            axes.set_ylim(bottom=bottom)
+        _counted(column[-1])
         figure.align_ylabels()
 
     return Drawing(name, draw, height=0.6 + 1.5 * len(held))
@@ -218,7 +237,8 @@ def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | N
             style = {"color": _COLOURS[number], "linestyle": _DASHES[number]}
             marker = _MARKERS[number] if len(curve.cycles) == 1 else None
             axes.plot(curve.cycles, curve.values, marker=marker, label=words, **style)
-        axes.set(xlabel="iteration", ylabel=label)
+        axes.set_ylabel(label)
+        _counted(axes)
         if top is not None:
             axes.set_ylim(0, top)
         _legend(axes)
