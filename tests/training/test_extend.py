@@ -33,7 +33,7 @@ def test_a_finished_run_goes_on(run: RunDirectory, watched) -> None:
     before = timeless(run)
     result = command("resume", run.path, "--iterations", 2)
     assert result.exit_code == 0, result.output
-    assert "Strength after" in result.stderr and "(iteration 6)" in result.stderr
+    assert "Strength after" in result.stderr and "iteration 6 (" in result.stderr
     lines = metrics.read(run)
     assert [line["cycle"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
     # Iterations 5 and 6 begin after four and five sixths of the new length.
@@ -99,7 +99,7 @@ def test_a_stopped_run_says_how_strong_it_was_when_last_measured(run: RunDirecto
     monkeypatch.setattr(loop, "train", stopped)
     result = command("resume", run.path, "--iterations", 2)
     assert result.exit_code == 130 and "Stopped and saved." in result.stderr
-    assert "Last measured: Strength after" in result.stderr and "(iteration 4)" in result.stderr
+    assert "Last measured: Strength after" in result.stderr and "iteration 4 (" in result.stderr
 
 
 def test_a_run_stopped_before_any_evaluation_says_how_to_measure_it(unfinished: RunDirectory, monkeypatch) -> None:

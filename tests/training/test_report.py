@@ -84,7 +84,7 @@ def test_strength_is_told_by_the_minute(watched, written) -> None:
         side = line["matches"]["random"]
         share = f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
         assert f"| {line['seconds'] / 60:.1f} | {line['cycle']} | {share} |" in text
-    assert "Strength after" in text and "(iteration 4)" in text
+    assert "Strength after" in text and "iteration 4 (" in text
 
 
 def test_the_latest_is_the_newest_and_means_are_called_means(watched, tmp_path: Path) -> None:

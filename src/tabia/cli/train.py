@@ -202,8 +202,9 @@ def _strength(training: Training) -> str:
     run, config = training.run, training.config
     found = strength.latest(run)
     if found is not None:
-        words = strength.describe(found, config)
-        return words if found.iteration == training.ledger.cycle else f"Last measured: {words}"
+        heading, results = strength.describe(found, config)
+        when = heading if found.iteration == training.ledger.cycle else f"Last measured: {heading}"
+        return "\n  ".join([f"{when}:", *results])
     return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 

@@ -13,7 +13,7 @@ from tabia.training.opponents import specs
 from tabia.training.plan import Plan
 from tabia.training.series import Line
 
-_PERFECT = {"searched": "with search", "network": "by the network alone"}
+_PERFECT = {"searched": "with search", "network": "without"}
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,20 @@ def latest(run: RunDirectory) -> Strength | None:
     return next(reversed(measured(metrics.read(run))), None)
 
 
-def describe(strength: Strength, config: Config) -> str:
-    """One evaluation in a sentence or two, the strongest opponent first."""
+def describe(strength: Strength, config: Config) -> tuple[str, list[str]]:
+    """One evaluation in words: when it was made and how, and each result, the strongest opponent first."""
     simulations = config.evaluation.simulations
-    how = f"with {simulations} simulations per move" if simulations else "by the network alone"
-    when = f"Strength after {duration(strength.seconds)} (iteration {strength.iteration:,})"
-    parts = []
-    if strength.matches:
-        against = [_side(opponent, side) for opponent, side in reversed(strength.matches.items())]
-        against[0] = against[0].replace("%", "% of the points", 1)
-        parts.append(f"{when}, {how}, from random openings: {', '.join(against)}.")
+    how = f"{simulations} simulations per move" if simulations else "network alone"
+    results = [
+        f"{side['share']:.0%} of points against {opponent} ({side['low']:.0%} to {side['high']:.0%}, "
+        f"{side['games']} games)"
+        for opponent, side in reversed(strength.matches.items())
+    ]
     if strength.keeps:
-        shares = [f"{share:.1%} {_PERFECT[name]}" for name, share in strength.keeps.items()]
-        shares[0] = shares[0].replace("%", "% of moves keep the value of the position", 1)
-        parts.append(f"{'Perfect play' if parts else when}: {', '.join(shares)}.")
-    return "\n".join(parts)
+        shares = ", ".join(f"{share:.1%} {_PERFECT[name]}" for name, share in strength.keeps.items())
+        results.append(f"moves that keep the position's value, as perfect play does: {shares}")
+    when = f"Strength after {duration(strength.seconds)}, iteration {strength.iteration:,}"
+    return f"{when} ({how}, random openings)", results
 
 
 def command(run: RunDirectory, config: Config) -> str:
@@ -81,7 +80,3 @@ def duration(seconds: float) -> str:
     ('31 seconds', '5.0 minutes', '90.0 minutes')
     """
     return f"{seconds:.0f} seconds" if seconds < 60 else f"{seconds / 60:.1f} minutes"
-
-
-def _side(opponent: str, side: Line) -> str:
-    return f"{side['share']:.0%} against {opponent} ({side['low']:.0%} to {side['high']:.0%}, {side['games']} games)"

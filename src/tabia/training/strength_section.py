@@ -29,7 +29,8 @@ def verdict(config: Config, evaluations: Sequence[Strength]) -> str:
     """The newest evaluation in words."""
     if not evaluations:
         return "Strength has not been measured yet."
-    return strength.describe(evaluations[-1], config).replace("\n", "\n\n")
+    heading, results = strength.describe(evaluations[-1], config)
+    return "\n".join([f"{heading}:\n", *(f"- {result}" for result in results)])
 
 
 def _matches(config: Config, evaluations: Sequence[Strength], figures: dict[str, str]) -> list[str]:
