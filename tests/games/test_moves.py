@@ -37,6 +37,22 @@ def test_every_position_is_given_the_start_first() -> None:
     assert moves.replay(game, "")[0].stones.sum() == 0
 
 
+@pytest.mark.parametrize("text", ["4453", "4 4 5 3"])
+def test_a_table_stands_where_the_moves_lead(text: str) -> None:
+    game = games.make("connect4")
+    table, last = games.Table(game, text), moves.replay(game, text)[-1]
+    assert all(map(np.array_equal, jax.tree.leaves(table.state), jax.tree.leaves(last)))
+    assert table.ply == 4 and str(table) == game.draw(last)
+    table.play("4")
+    assert table.ply == 5 and table.legal_moves == ["1", "2", "3", "4", "5", "6", "7"]
+    with pytest.raises(IllegalMove, match="9"):
+        table.play("9")
+    with pytest.raises(GameError, match="Move 3"):
+        games.Table(game, "44x")
+    table.restart(0)
+    assert table.ply == 0
+
+
 @pytest.mark.parametrize("id", games.ids())
 def test_random_games_come_back(id: str) -> None:
     game = games.make(id)

@@ -36,7 +36,7 @@ TINY = Config(
     selfplay=SelfPlaySettings(games=16, plies=8, opening_moves=4),
     replay=ReplaySettings(positions=512, start=150),
     learner=LearnerSettings(steps=2, batch=16),
-    evaluation=EvaluationSettings(every=2, games=4, simulations=0, positions=20),
+    evaluation=EvaluationSettings(every=2, opponents=("random",), games=4, simulations=0, positions=20),
     checkpoints=CheckpointSettings(every=2, games=5),
 )
 

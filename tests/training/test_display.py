@@ -33,6 +33,7 @@ def test_json_lines_are_the_metrics_with_events_between(watched) -> None:
     assert [line for line in told if "event" not in line] == metrics.read(watched.run)
     assert "compiling" in told[0]["doing"] and told[0]["game"] == "tictactoe"
     assert Path(told[-2]["checkpoint"]).is_dir() and told[-1]["why"] == "finished"
+    assert told[-1]["strength"]["iteration"] == 4 and "random" in told[-1]["strength"]["matches"]
 
 
 def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -> None:

@@ -28,12 +28,12 @@ def test_the_report_has_every_figure_it_names(watched, written) -> None:
     drawn = {f"figures/{path.name}" for path in (watched.run.path / "figures").iterdir()}
     assert set(named) == drawn and len(named) == len(drawn)
     assert drawn == {f"figures/{name}.svg" for name in (
-        "losses", "entropy", "games", "matches", "perfect", "openings", "agreement", "ratings")}  # fmt: skip
+        "losses", "entropy", "games", "strength", "perfect", "openings", "agreement", "ratings")}  # fmt: skip
 
 
 def test_the_report_tells_what_was_run_and_measured(watched, written) -> None:
     text, last = written.read_text(encoding="utf-8"), metrics.read(watched.run)[-1]
-    assert "| game | tictactoe, version 1" in text and "4 cycles" in text
+    assert "| game | tictactoe, version 1" in text and "4 iterations" in text
     assert f"{last['total_games']:,} games, {last['positions']:,} positions" in text
     assert f"jax {machine.describe()['versions']['jax']}" in text
     side = last["matches"]["random"]
@@ -62,12 +62,42 @@ def test_without_matplotlib_there_are_tables_alone(watched, written, monkeypatch
     assert not figures.available()
     text = report.write_report(watched.run, rate=False).read_text(encoding="utf-8")
     assert "pip install 'tabia[plots]'" in text and "![" not in text
-    assert "| cycle | policy loss |" in text and "Ratings were not asked for" in text
+    assert "| iteration | policy loss |" in text and "Ratings were not asked for" in text
 
 
 def test_a_run_that_has_not_begun_is_reported_as_such(unfinished: RunDirectory) -> None:
     text = report.write_report(unfinished).read_text(encoding="utf-8")
-    assert "No cycle was finished yet" in text and "![" not in text
+    assert "No iteration is finished yet" in text and "![" not in text
+
+
+def test_every_figure_counts_iterations_or_minutes(watched, written) -> None:
+    """Matplotlib writes the text of a label as a comment beside its outlines."""
+    for path in (watched.run.path / "figures").iterdir():
+        comments = re.findall(r"<!-- (.+?) -->", path.read_text(encoding="utf-8"))
+        wanted = "training time, minutes" if path.stem in ("strength", "perfect") else "iteration"
+        assert wanted in comments and not {"cycle", "training step"} & set(comments), path.name
+
+
+def test_strength_is_told_by_the_minute(watched, written) -> None:
+    text, lines = written.read_text(encoding="utf-8"), [line for line in metrics.read(watched.run) if "matches" in line]
+    for line in lines:
+        side = line["matches"]["random"]
+        share = f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
+        assert f"| {line['seconds'] / 60:.1f} | {line['cycle']} | {share} |" in text
+    assert "Strength after" in text and "iteration 4 (" in text
+
+
+def test_the_latest_is_the_newest_and_means_are_called_means(watched, tmp_path: Path) -> None:
+    """Thirty iterations whose policy loss is their number."""
+    run = RunDirectory(tmp_path / "run")
+    run.create(watched.training.config)
+    whole = metrics.read(watched.run)[-1]
+    lines = [whole | {"cycle": number, "loss_policy": float(number)} for number in range(1, 31)]
+    run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    text = report.write_report(run, rate=False).read_text(encoding="utf-8")
+    assert "|  | latest (iteration 30) | mean of the last 20 |" in text
+    assert "| policy loss (KL divergence from the target, nats) | 30.0000 | 20.5000 |" in text
+    assert "cross-entropy minus the target's own entropy" in text
 
 
 def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:

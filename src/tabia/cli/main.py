@@ -10,7 +10,20 @@ from typing import Annotated
 import typer
 
 from tabia import __version__
-from tabia.cli import accuracy, agents, analyse, bench, games, interrupts, match, play, rate, tournament, train
+from tabia.cli import (
+    accuracy,
+    agents,
+    analyse,
+    bench,
+    games,
+    interrupts,
+    match,
+    metrics,
+    play,
+    rate,
+    tournament,
+    train,
+)
 from tabia.cli.refusal import Polite
 
 app = typer.Typer(
@@ -35,6 +48,7 @@ app.command("analyse")(analyse.analyse)
 app.command("train")(train.train)
 app.command("resume")(train.resume)
 app.command("report")(train.report)
+app.command("metrics")(metrics.metrics)
 app.command("recipes")(train.recipes)
 app.command("prove")(train.prove)
 app.add_typer(bench.app, name="bench")

@@ -20,7 +20,7 @@ Sources = Annotated[list[Path], typer.Argument(metavar="FILE... | RUN", help="Fi
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is given; the first, if none is named.")]
 AnchorElo = Annotated[float, typer.Option(help="The anchor's rating.")]
 Method = Annotated[str, typer.Option(help="bayes, or s2 for its sequential Elo (natural logarithm, no intervals).")]
-Plot = Annotated[Path | None, typer.Option(help="Draw rating against training step: an .svg, .png or .pdf file.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw rating against iteration: an .svg, .png or .pdf file.")]
 Games = Annotated[int, typer.Option("--games", min=1, help="Of a run: games of each pairing.")]
 Nearest = Annotated[int, typer.Option(min=1, help="Of a run: each checkpoint meets its nearest K.")]
 Checkpoints = Annotated[int, typer.Option(min=2, help="Of a run: at most so many, evenly spread.")]

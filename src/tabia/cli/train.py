@@ -22,6 +22,8 @@ _STARTED = time.monotonic()  # when the command began, before anything heavy was
 Out = Annotated[Path | None, typer.Option(help="The run directory; runs/GAME if not given, numbered if that is taken.")]
 RecipeName = Annotated[str | None, typer.Option("--recipe", help="A recipe by name; see `tabia recipes`.")]
 Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train so long by the clock, compilation included.")]
+More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
+MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives another run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
@@ -36,12 +38,15 @@ PlayerFiles = Annotated[
 ]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Only say how long this would take here; trains nothing.")]
 Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A player that always answers the same.")]
+Events = Annotated[
+    Path | None, typer.Option("--tensorboard", metavar="LOGDIR", help="Write TensorBoard events to a directory.")
+]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 
 
 def train(
     game_id: GameId, recipe: RecipeName = None, out: Out = None, minutes: Minutes = None, seed: TrainSeed = None,
-    changes: Changes = None, estimate: Estimate = False, as_json: Lines = False,
+    changes: Changes = None, tensorboard: Events = None, estimate: Estimate = False, as_json: Lines = False,
 ) -> None:  # fmt: skip
     """Train a player from the rules alone; Ctrl-C stops and saves, `tabia resume` goes on.
 
@@ -52,8 +57,8 @@ def train(
       [bold]tabia train connect4 --estimate[/]
     """
     from tabia.training.directory import RunDirectory
-    from tabia.training.evaluate import opponents
     from tabia.training.loop import Training
+    from tabia.training.opponents import opponents
     from tabia.training.plan import Plan
 
     config = _config(game_id, recipe, minutes, seed, changes or [])
@@ -62,11 +67,24 @@ def train(
         return
     opponents(Plan(config))
     run = RunDirectory(out or _free(config))
-    _train(Training.begin(run, config), as_json)
+    _train(Training.begin(run, config), as_json, tensorboard)
 
 
-def resume(path: RunPath, game: GameFile = None, players: PlayerFiles = None, as_json: Lines = False) -> None:
-    """Go on with a run from its newest sound checkpoint, exactly as if it had never stopped."""
+def resume(
+    path: RunPath,
+    minutes: More = None,
+    iterations: MoreIterations = None,
+    game: GameFile = None,
+    players: PlayerFiles = None,
+    tensorboard: Events = None,
+    as_json: Lines = False,
+) -> None:
+    """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
+
+    Examples:
+      [bold]tabia resume runs/connect4[/]
+      [bold]tabia resume runs/connect4 --minutes 30[/]
+    """
     from tabia.training.directory import RunDirectory
     from tabia.training.loop import Training
 
@@ -74,11 +92,16 @@ def resume(path: RunPath, game: GameFile = None, players: PlayerFiles = None, as
     with run.locked():  # before anything is read, until the last checkpoint is saved
         training = Training.resume(run, game=_id(game), players=tuple(players or ()))
         for note in training.notes:
-            typer.echo(f"Passed over: {printable(note)}", err=True)
+            typer.echo(f"Skipped: {printable(note)}", err=True)
+        if minutes is not None or iterations is not None:
+            training.extend(minutes=minutes or 0.0, iterations=iterations or 0)
         if training.progress >= 1.0:
-            typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
+            finished = f"{path} is finished: {training.ledger.cycle} iterations. Its report: tabia report {path}"
+            typer.echo(finished, err=True)
+            typer.echo(_strength(training), err=True)
+            typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10", err=True)
             return
-        _train(training, as_json)
+        _train(training, as_json, tensorboard)
 
 
 def report(
@@ -172,28 +195,43 @@ def _free(config: Config) -> Path:
     return next(path for path in tries if not path.exists())
 
 
-def _train(training: Training, as_json: bool) -> None:
+def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -> None:
     from tabia.cli.training_display import display
     from tabia.cli.training_stop import Stop
-    from tabia.training.evaluate import Evaluate
+    from tabia.training.export import TensorBoard
     from tabia.training.loop import train as run
-    from tabia.training.machine import Machine
-    from tabia.training.metrics import Metrics
-    from tabia.training.stored_games import StoredGames
+    from tabia.training.observers import default_observers
 
+    exports = [] if tensorboard is None else [TensorBoard(tensorboard)]
     with display(as_json) as shown:
-        observers = [Machine(), Evaluate(), Metrics(), StoredGames(), shown]
+        observers = [*default_observers(), *exports, shown]
         stop = Stop(training, observers, shown)
         with stop.on_interrupt():
             why = run(training, observers, started=_STARTED, signals=not interrupts.installed())
             stop.ended()
     path = training.run.path
-    if why == "stopped" or stop.number is not None:
+    stopped = why == "stopped" or stop.number is not None
+    if not as_json:
+        typer.echo(_strength(training), err=True)
+    if stopped:
         typer.echo(interrupts.line(stop.status, stop.sentence), err=True)
         raise typer.Exit(stop.status)
     if not as_json:
         typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
         typer.echo(f"Report:   tabia report {path}", err=True)
+
+
+def _strength(training: Training) -> str:
+    """The newest evaluation in words, or how to make one."""
+    from tabia.training import strength
+
+    run, config = training.run, training.config
+    found = strength.latest(run)
+    if found is not None:
+        heading, results = strength.describe(found, config)
+        when = heading if found.iteration == training.ledger.cycle else f"Last measured: {heading}"
+        return "\n  ".join([f"{when}:", *results])
+    return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 
 def _estimate(config: Config, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from rich.live import Live as RichLive
 from tabia.cli import printing, training_panel
 from tabia.cli.echo import hide_control_echo
 from tabia.cli.training_panel import Sight, span
-from tabia.training import metrics
+from tabia.training import metrics, strength
 from tabia.training.cycle import Report
 from tabia.training.loop import Onlooker, Training
 from tabia.training.replay import host_of
@@ -161,9 +161,9 @@ class JsonLines(Display):
         self._tell("stopping", training)
 
     def ended(self, training: Training, why: str) -> None:
-        ledger = training.ledger
+        ledger, found = training.ledger, strength.latest(training.run)
         self._tell("ended", training, why=why, seconds=round(ledger.seconds, 3), total_games=ledger.games,
-                   positions=ledger.positions)  # fmt: skip
+                   positions=ledger.positions, strength=None if found is None else found.to_dict())  # fmt: skip
 
     def _tell(self, event: str, training: Training, **more: Any) -> None:
         about = {"event": event, "run": str(training.run.path), "cycle": training.ledger.cycle}

@@ -34,6 +34,9 @@ from tabia.search.memory import Need
 Watch = Callable[[Sequence[Record]], None]
 """Told all records so far, unfinished games included, after every step."""
 
+Enough = Callable[[Sequence[Record]], bool]
+"""Whether these records, all finished, are enough; asked between waves."""
+
 
 @dataclass(frozen=True)
 class Match:
@@ -151,8 +154,10 @@ class Played:
     verdict: bool | None = None
 
 
-def play(match: Match, *, done: Sequence[Record] = (), watch: Watch | None = None) -> Played:
-    """Play a match, or what is left of it after the games `done`."""
+def play(
+    match: Match, *, done: Sequence[Record] = (), watch: Watch | None = None, enough: Enough = lambda records: False
+) -> Played:
+    """Play a match, or what is left of it after the games `done`; no wave begins once the records are `enough`."""
     judge = _Judge(match)
     pending = {(record.round, record.players): record for record in done}
     records: list[Record] = []
@@ -167,7 +172,7 @@ def play(match: Match, *, done: Sequence[Record] = (), watch: Watch | None = Non
                 break
             wave.step()
         records += [seated.record for seated in wave.games]
-        if judge.verdict is not None:
+        if judge.verdict is not None or enough(records):
             break
     counted = [record for record in records if record.round <= judge.rounds]
     return Played(counted, judge.rounds, judge.verdict)

@@ -1,4 +1,4 @@
-"""A plot of rating against training step; needs matplotlib, the extra `plots`."""
+"""A plot of rating against iteration; needs matplotlib, the extra `plots`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STEP = re.compile("[0-9]{1,12}")
 
 
 def steps(names: Sequence[str]) -> list[int | None]:
-    """The training step each player's spec names, as in az:runs/connect4@3000.
+    """The iteration each player's spec names, as in az:runs/connect4@3000.
 
     >>> steps(["az:runs/connect4@3000,simulations=64", "random"])
     [3000, None]
@@ -28,18 +28,19 @@ def steps(names: Sequence[str]) -> list[int | None]:
 def plot(
     path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence[float], *, within: Path | None = None
 ) -> None:
-    """Draw ratings with their 95% intervals over the steps; players without a step are lines across."""
+    """Draw ratings with their 95% intervals over the iterations; players without one are lines across."""
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise RatingError(f"{path}: a plot is written as .svg, .png or .pdf.")
     try:
         import matplotlib
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise RatingError("A plot needs matplotlib: pip install 'tabia[plots]'.") from None
     known = steps(names)
     trained = sorted((step, row) for row, step in enumerate(known) if step is not None)
     if not trained:
-        raise RatingError("No player names a training step, as az:RUN@3000 does, so there is nothing to plot against.")
+        raise RatingError("No player names an iteration, as az:RUN@3000 does, so there is nothing to plot against.")
     content = io.BytesIO()
     with matplotlib.rc_context({"text.parse_math": False}):  # a name with $ is no formula
         figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -53,7 +54,8 @@ def plot(
             if step is None:
                 label = f" {printable(shorten(names[row]))}"  # Matplotlib leaves out one that starts with `_`
                 axes.axhline(elo[row], linestyle="--", linewidth=1, color=f"C{row % 9 + 1}", label=label)
-        axes.set_xlabel("training step")
+        axes.set_xlabel("iteration")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("rating, Elo, with 95% interval")
         if len(trained) < len(names):
             axes.legend()

@@ -16,6 +16,7 @@ from jax import Array
 
 from tabia.games.errors import GameError, IllegalMove
 from tabia.games.game import Game, State
+from tabia.games.moves import next_move
 
 
 class View(NamedTuple):
@@ -32,19 +33,35 @@ class Table:
     """A game in progress; `restart` begins it, `play` moves.
 
     Keys are dealt as in `tabia.games.moves`, so that a seed and the moves tell the game.
+
+    >>> from tabia.games import make
+    >>> table = Table(make("connect4"), "4453")
+    >>> table.mover, table.ply, table.legal_moves
+    (0, 4, ['1', '2', '3', '4', '5', '6', '7'])
     """
 
-    def __init__(self, game: Game, *, seed: int = 0) -> None:
+    def __init__(self, game: Game, moves: str = "", *, seed: int = 0) -> None:
         self.game = game
         self.restart(seed)
+        for word in moves.replace(",", " ").split():
+            rest = word
+            while rest:
+                action, rest = next_move(game, rest, self.state, self.ply + 1, self.legal)
+                self.play(action)
+
+    def __str__(self) -> str:
+        return self.game.draw(self.state)
 
     def restart(self, seed: int) -> None:
         """Begin a new game."""
         begin, _ = _compiled(self.game)
+        self.ply = 0  # moves made so far
         self._take(*begin(jax.random.key(seed)))
 
-    def play(self, action: int) -> None:
-        """Play for the mover; IllegalMove names the position and what is legal in it."""
+    def play(self, action: int | str) -> None:
+        """Play an action, or a move by its name; IllegalMove names the position and what is legal in it."""
+        if isinstance(action, str):
+            action = self.game.parse_move(action, self.state)
         if not 0 <= action < self.game.num_actions:
             raise GameError(
                 f"Action {action} is none of {self.game.id}: they go from 0 to {self.game.num_actions - 1}."
@@ -53,6 +70,7 @@ class Table:
             raise IllegalMove(self.game, self.game.move_name(int(action)), self.state)
         _, proceed = _compiled(self.game)
         self._take(*proceed(self._key, self.state, jnp.int32(action)))
+        self.ply += 1
 
     def observe(self, seat: int) -> np.ndarray:
         """float32[H, W, C]: the position as a seat sees it."""
@@ -62,6 +80,11 @@ class Table:
     def legal(self) -> np.ndarray:
         """bool[A]: the mover's actions."""
         return self._view.legal
+
+    @property
+    def legal_moves(self) -> list[str]:
+        """The mover's actions by name."""
+        return [self.game.move_name(int(action), self.state) for action in np.flatnonzero(self.legal)]
 
     @property
     def mover(self) -> int:

@@ -19,6 +19,7 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.games.moves import legal_names, row
+from tabia.games.table import Table
 from tabia.players.modifiers import Modified
 from tabia.players.perfect import Perfect
 from tabia.players.player import Choice, Player
@@ -67,6 +68,11 @@ def analyse(
     """What a player thinks of the first `count` of a batch of positions, all asked in one call."""
     choice = player.choose(states, key, jnp.asarray(plies, jnp.int32))
     return tell(player.game, states, choice, count=count)
+
+
+def ask(player: Player, table: Table, *, seed: int = 0) -> Analysis:
+    """What a player thinks of the position on a table."""
+    return look(player, table.state, jax.random.key(seed), table.ply)
 
 
 def look(player: Player, state: State, key: Array, ply: int) -> Analysis:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import jax
@@ -78,6 +79,17 @@ class Perfect:
 def make(game: Game, spec: str = "perfect", *, fastest: bool = True) -> Perfect:
     """The perfect player of a game; PlayerError if the game is too large."""
     return Perfect(game, _oracle(game.game if isinstance(game, History) else game), spec, fastest)
+
+
+def is_quick(game: Game) -> bool:
+    """Whether perfect play is known within seconds, from any position of the game and without asking."""
+    plain = game.game if isinstance(game, History) else game
+    if isinstance(plain, TicTacToe):
+        return True
+    if not isinstance(plain, Connect) or plain.players != 2:
+        return False
+    booked = (plain.rows, plain.columns, plain.line) == (6, 7, 4) and find_spec("numba") is not None
+    return booked or plain.max_moves <= _SMALL_BOARD
 
 
 @lru_cache(maxsize=8)

@@ -4,3 +4,4 @@ from tabia.training.config import Config as Config
 from tabia.training.errors import TrainingError as TrainingError
 from tabia.training.loop import Training as Training
 from tabia.training.loop import train as train
+from tabia.training.observers import default_observers as default_observers

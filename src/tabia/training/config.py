@@ -168,16 +168,21 @@ class GateSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """[evaluation] What is measured while training; it changes nothing in the run."""
+    """[evaluation] How strength is measured while training and at the end; it changes nothing in the run."""
 
-    every: int = bounded(50, 0, 1_000_000)
-    """Cycles between two evaluations; 0: none. The last cycle is always evaluated unless it is 0."""
-    opponents: tuple[str, ...] = ("random",)
-    games: int = bounded(40, 2, 1_000_000)
+    every: int = bounded(0, 0, 1_000_000)
+    """Iterations between two evaluations; 0: at most eight in a run, which take about a twentieth of its time.
+
+    The end of the run is always evaluated. With 0 the number of games depends on the clock; otherwise it is `games`.
+    """
+    opponents: tuple[str, ...] = ()
+    """Players by spec, weakest first; empty: those that suit the game (`training/opponents.py`)."""
+    games: int = bounded(100, 0, 1_000_000)
+    """Games against each opponent, fewer where `every` is 0 and time is short; 0: strength is never measured."""
     simulations: int = bounded(64, 0, 1_000_000)
     """Of our side; 0: the network alone, and positions with search as in self-play."""
-    positions: int = bounded(0, 0, 1_000_000)
-    """Positions on which moves are compared with perfect play, where that is known; 0: none."""
+    positions: int = bounded(-1, -1, 1_000_000)
+    """Positions on which moves are compared with perfect play; 0: none; -1: 200 where it is known at once."""
 
 
 @dataclass(frozen=True, kw_only=True)

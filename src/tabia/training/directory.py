@@ -81,6 +81,10 @@ class RunDirectory:
         except OSError as error:
             raise TrainingError(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
+    def rewrite(self, config: Config) -> None:
+        """Replace the configuration of a run, whole or not at all."""
+        self.write(self.path / CONFIG, settings.to_toml(config).encode())
+
     def config(self, *, game: str | None = None, players: tuple[str, ...] = (), command: str = "resume") -> Config:
         """What was asked for.
 
@@ -125,6 +129,11 @@ class RunDirectory:
             files.write_atomic(path, content, within=self.path)
         except OSError as error:
             raise TrainingError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def as_run(run: RunDirectory | Path | str) -> RunDirectory:
+    """The run directory that is meant by a path."""
+    return run if isinstance(run, RunDirectory) else RunDirectory(Path(run))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from tabia.core.text import printable, shorten
 from tabia.games.game import Game
@@ -20,6 +21,7 @@ from tabia.training import series
 from tabia.training.config import Config
 from tabia.training.directory import RunDirectory
 from tabia.training.series import Curve, Line
+from tabia.training.strength import Strength
 
 FIGURES = "figures"
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -56,10 +58,12 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_STYLE)
 
 
-def draw(run: RunDirectory, game: Game, config: Config, lines: Sequence[Line]) -> dict[str, Path]:
+def draw(
+    run: RunDirectory, game: Game, config: Config, lines: Sequence[Line], evaluations: Sequence[Strength]
+) -> dict[str, Path]:
     """Draw all figures the metrics suffice for; the file of each by its name."""
     drawings = [
-        _losses(config, lines), _entropy(lines), _games(game, lines), _matches(lines), _perfect(lines),
+        _losses(config, lines), _entropy(lines), _games(game, lines), _strength(evaluations), _perfect(evaluations),
         _openings(game, lines), _agreement(lines),
     ]  # fmt: skip
     return {drawing.name: save(run, drawing) for drawing in drawings if drawing is not None}
@@ -86,12 +90,13 @@ def label(name: str) -> str:
 
 def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
     policy, value = series.curve(lines, "loss_policy"), series.curve(lines, "loss_value")
-    nats = {"cross_entropy": "nats", "squared": "squared error"}
+    divergence = {"cross_entropy": "KL divergence, nats", "squared": "squared error"}
+    unit = {"cross_entropy": "cross-entropy, nats", "squared": "squared error"}
     return _stacked(
         "losses",
-        (policy, f"policy loss,\n{nats[config.learner.policy_loss]}"),
-        (value, f"value loss,\n{nats[config.learner.value_loss]}"),
-        (series.curve(lines, "loss_board"), "last position,\nnats"),
+        Panel(policy, f"policy loss:\n{divergence[config.learner.policy_loss]}", bottom=0.0),
+        Panel(value, f"value loss:\n{unit[config.learner.value_loss]}"),
+        Panel(series.curve(lines, "loss_board"), "last position,\nnats"),
     )
 
 
@@ -103,47 +108,76 @@ def _entropy(lines: Sequence[Line]) -> Drawing | None:
 def _games(game: Game, lines: Sequence[Line]) -> Drawing | None:
     return _stacked(
         "games",
-        (series.curve(lines, "length"), "length,\nmoves"),
-        (series.first_seat(lines), "first seat's\nscore, -1 to 1"),
-        (_percent(series.curve(lines, "draws")), "drawn,\n% of games"),
+        Panel(series.curve(lines, "length"), "length,\nmoves"),
+        Panel(series.first_seat(lines), "first seat's\nscore, -1 to 1"),
+        Panel(_percent(series.curve(lines, "draws")), "drawn,\n% of games", bottom=0.0),
     )
 
 
 def _agreement(lines: Sequence[Line]) -> Drawing | None:
     curves = {
-        "was the network's favourite, share of moves": _percent(series.curve(lines, "agrees")),
+        "was the network's favorite, share of moves": _percent(series.curve(lines, "agrees")),
         "probability the network gave it, mean": _percent(series.curve(lines, "prior")),
     }
     return _together("agreement", "move played, %", curves, top=100.0)
 
 
-def _perfect(lines: Sequence[Line]) -> Drawing | None:
-    curves = {
-        "with search": _percent(series.curve(lines, "keeps_searched", most=10_000)),
-        "network alone": _percent(series.curve(lines, "keeps_network", most=10_000)),
-    }
-    return _together("perfect", "moves that keep\nthe value, %", curves, marked=True)
-
-
-def _matches(lines: Sequence[Line]) -> Drawing | None:
-    found = series.matches(lines)
-    if not found:
+def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
+    """Shares of the points against each opponent over time, with intervals."""
+    played = [found for found in evaluations if found.matches]
+    opponents = list(dict.fromkeys(opponent for found in played for opponent in found.matches))
+    if not played:
         return None
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for number, (opponent, games) in enumerate(found.items()):
-            colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
-            cycles, share = [game["cycle"] for game in games], [100 * game["share"] for game in games]
-            low, high = [100 * game["low"] for game in games], [100 * game["high"] for game in games]
-            axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(cycles, share, color=colour, marker=marker, label=label(opponent))
-            if len(games) == 1:
-                axes.vlines(cycles, low, high, color=colour)
-        axes.set(xlabel="cycle", ylabel="share of the points, %,\nwith 95% interval", ylim=(0, 102))
+        for number, opponent in enumerate(opponents):
+            sides = [(found.minutes, found.matches[opponent]) for found in played if opponent in found.matches]
+            minutes, share, low, high = np.array(
+                [(at, 100 * side["share"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
+            ).T
+            minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
+            style = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
+            spread = np.maximum([share - low, high - share], 0.0)
+            axes.errorbar(minutes, share, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
+        axes.set(ylabel="share of the points, %,\nwith 95% interval", ylim=(-2, 102))
+        _timed(axes)
         _legend(axes, "against")
 
-    return Drawing("matches", draw)
+    return Drawing("strength", draw, height=3.2)
+
+
+def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
+    """Shares of moves that keep the value over time."""
+    curves = {
+        words: [(found.minutes, 100 * found.keeps[name]) for found in evaluations if name in found.keeps]
+        for name, words in (("searched", "with search"), ("network", "network alone"))
+    }
+    if not any(curves.values()):
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, (words, points) in enumerate(curves.items()):
+            axes.plot(*zip(*points, strict=True), color=_COLOURS[number], marker=_MARKERS[number], label=words)
+        axes.set_ylabel("moves that keep\nthe value, %")
+        _timed(axes)
+        _legend(axes)
+
+    return Drawing("perfect", draw)
+
+
+def _counted(axes: Any) -> None:
+    """An axis of iterations, which come in whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _timed(axes: Any) -> None:
+    axes.set_xlabel("training time, minutes")
+    axes.set_xlim(left=0.0)
 
 
 def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
@@ -161,7 +195,8 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
         known = sum(move is not None for move in moves)
         colours = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
         axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colours, labels=names, edgecolor="white", lw=0.6)
-        axes.set(xlabel="cycle", ylabel="first moves, % of games", ylim=(0, 100))
+        axes.set(ylabel="first moves, % of games", ylim=(0, 100))
+        _counted(axes)
         axes.margins(x=0)
         axes.grid(visible=False)
         handles, labels = axes.get_legend_handles_labels()
@@ -170,26 +205,33 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
     return Drawing("openings", draw, height=3.2)
 
 
-def _stacked(name: str, *panels: tuple[Curve, str]) -> Drawing | None:
+class Panel(NamedTuple):
+    """One of several below each other."""
+
+    curve: Curve
+    label: str
+    bottom: float | None = None  # where the axis begins, if not with the curve
+
+
+def _stacked(name: str, *panels: Panel) -> Drawing | None:
     """One panel below the other, each with an axis of its own."""
-    held = [(curve, label) for curve, label in panels if curve]
+    held = [panel for panel in panels if panel.curve]
     if not held:
         return None
 
     def draw(figure: Any) -> None:
         column = figure.subplots(len(held), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (curve, label) in zip(column, held, strict=True):
+        for axes, (curve, label, bottom) in zip(column, held, strict=True):
             axes.plot(curve.cycles, curve.values, color=BLUE, marker="o" if len(curve.cycles) == 1 else None)
             axes.set_ylabel(label)
-        column[-1].set_xlabel("cycle")
+            axes.set_ylim(bottom=bottom)
+        _counted(column[-1])
         figure.align_ylabels()
 
     return Drawing(name, draw, height=0.6 + 1.5 * len(held))
 
 
-def _together(
-    name: str, label: str, curves: dict[str, Curve], *, marked: bool = False, top: float | None = None
-) -> Drawing | None:
+def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | None = None) -> Drawing | None:
     """Curves of one unit in one panel."""
     held = {words: curve for words, curve in curves.items() if curve}
     if not held:
@@ -198,10 +240,11 @@ def _together(
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (words, curve) in enumerate(held.items()):
-            marker = _MARKERS[number] if marked or len(curve.cycles) == 1 else None
-            dash = "-" if marked else _DASHES[number]
-            axes.plot(curve.cycles, curve.values, color=_COLOURS[number], linestyle=dash, marker=marker, label=words)
-        axes.set(xlabel="cycle", ylabel=label)
+            style = {"color": _COLOURS[number], "linestyle": _DASHES[number]}
+            marker = _MARKERS[number] if len(curve.cycles) == 1 else None
+            axes.plot(curve.cycles, curve.values, marker=marker, label=words, **style)
+        axes.set_ylabel(label)
+        _counted(axes)
         if top is not None:
             axes.set_ylim(0, top)
         _legend(axes)

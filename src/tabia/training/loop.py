@@ -1,7 +1,7 @@
 """The loop: play, learn, save, until the budget is spent.
 
-    training = Training.begin(run, config)
-    train(training, observers)
+    training = Training.begin("runs/connect4", config)
+    train(training, default_observers())
 
 Stopping by Ctrl-C or SIGTERM finishes the cycle and saves; `take_over` saves without waiting for the end of the cycle.
 Observers look on; nothing they do changes the run.
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -23,7 +24,8 @@ from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config import Config
 from tabia.training.cycle import Report
-from tabia.training.directory import RunDirectory
+from tabia.training.directory import RunDirectory, as_run
+from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.rollback import Guard
 from tabia.training.state import Ledger, State
@@ -46,9 +48,9 @@ class Training:
     guard: Guard = field(default_factory=Guard, repr=False, compare=False)
 
     @classmethod
-    def begin(cls, run: RunDirectory, config: Config) -> Training:
+    def begin(cls, run: RunDirectory | Path | str, config: Config) -> Training:
         """A new run in an empty directory."""
-        plan = Plan(config)
+        run, plan = as_run(run), Plan(config)
         plan.check()
         memory.check(plan)
         budget.check(plan)
@@ -58,12 +60,15 @@ class Training:
         return cls(run, config, state, Ledger())
 
     @classmethod
-    def resume(cls, run: RunDirectory, *, game: str | None = None, players: tuple[str, ...] = ()) -> Training:
+    def resume(
+        cls, run: RunDirectory | Path | str, *, game: str | None = None, players: tuple[str, ...] = ()
+    ) -> Training:
         """A run from its newest sound checkpoint, or from its start where it has saved none.
 
         `game` and `players` are Python files the caller names (see `RunDirectory.config`). To keep other processes
         away from reading until training ends, hold `run.locked()` around both.
         """
+        run = as_run(run)
         config = run.config(game=game, players=players)
         plan = Plan(config)
         plan.check()
@@ -73,6 +78,23 @@ class Training:
         if found is None:
             return cls(run, config, states.begin(plan), Ledger())
         return cls(run, config, found.state, found.ledger, troubles, found.ledger.cycle)
+
+    def extend(self, *, minutes: float = 0.0, iterations: int = 0) -> None:
+        """Let the run go on for so many minutes, or iterations, from where it stands, finished or not.
+
+        The new length is written to config.toml. Progress is what is done of the new length, so the learning rate and
+        scheduled settings step back to the values for that share of a run and end as planned. A length in minutes
+        replaces one in iterations, and the other way round.
+        """
+        if (minutes > 0) == (iterations > 0):
+            raise TrainingError("A run is extended by minutes or by iterations, either of them more than 0.")
+        if minutes > 0:
+            longer = self.config.changed({"minutes": self.ledger.seconds / 60 + minutes})
+        else:
+            longer = self.config.changed({"minutes": 0.0, "cycles": self.ledger.cycle + iterations})
+        with self.run.locked():
+            self.run.rewrite(longer)
+        self.config = longer
 
     @property
     def plan(self) -> Plan:

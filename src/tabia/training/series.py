@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 Line = dict[str, Any]
+T = TypeVar("T")
 
 
 class Curve(NamedTuple):
@@ -42,15 +43,6 @@ def first_seat(lines: Sequence[Line], *, most: int = 200) -> Curve:
     return curve(lines, "scores", most=most, pick=lambda scores: scores[0])
 
 
-def matches(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    """By opponent, every match against it: cycle, share, low, high, games."""
-    found: dict[str, list[Line]] = {}
-    for line in lines:
-        for opponent, side in (line.get("matches") or {}).items():
-            found.setdefault(opponent, []).append({"cycle": line["cycle"], **side})
-    return found
-
-
 def openings(
     lines: Sequence[Line], *, bands: int = 9, most: int = 60, num_actions: int = 2**16
 ) -> tuple[Curve, list[int | None]]:
@@ -78,8 +70,8 @@ def openings(
     return Curve(cycles, bands_of), moves
 
 
-def spread(lines: Sequence[Line], most: int) -> list[Line]:
-    """At most so many lines, evenly spread, the first and the last among them."""
+def spread(lines: Sequence[T], most: int) -> list[T]:
+    """At most so many of them, evenly spread, the first and the last among them."""
     if len(lines) <= most:
         return list(lines)
     return [lines[place] for place in np.linspace(0, len(lines) - 1, most).round().astype(int)]

@@ -1,0 +1,14 @@
+"""The observers that every run has, whoever starts it."""
+
+from __future__ import annotations
+
+from tabia.training.evaluate import Evaluate
+from tabia.training.loop import Observer
+from tabia.training.machine import Machine
+from tabia.training.metrics import Metrics
+from tabia.training.stored_games import StoredGames
+
+
+def default_observers() -> list[Observer]:
+    """Those that write machine.json, measure strength, write metrics.jsonl and store games, in this order."""
+    return [Machine(), Evaluate(), Metrics(), StoredGames()]

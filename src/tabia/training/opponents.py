@@ -1,0 +1,59 @@
+"""Whom a run is measured against: what its settings name, or what suits its game."""
+
+from __future__ import annotations
+
+from tabia.evaluation.match import check_batch
+from tabia.evaluation.positions import Positions, draw
+from tabia.evaluation.seating import MatchError
+from tabia.games.game import Game
+from tabia.players import make as make_player
+from tabia.players import perfect
+from tabia.players.player import Player
+from tabia.players.spec import PlayerError
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+
+MCTS = "mcts:simulations=100"
+_POSITIONS = 200  # compared with perfect play unless the settings say how many
+_LONG_ROLLOUTS = 20_000  # moves of the longest game times actions: beyond it rollouts take too long to be an opponent
+
+
+def suitable(game: Game) -> tuple[str, ...]:
+    """Fixed opponents for a game, weakest first.
+
+    >>> from tabia.games import make
+    >>> suitable(make("tictactoe")), suitable(make("connect4"))
+    (('random', 'mcts:simulations=100'), ('random', 'greedy', 'mcts:simulations=100'))
+    """
+    greedy = ("greedy",) if game.has_heuristic else ()
+    long = game.max_moves * game.num_actions > _LONG_ROLLOUTS
+    # Without a heuristic MCTS is the only opponent that resists, however long it takes.
+    return ("random", *greedy) if greedy and long else ("random", *greedy, MCTS)
+
+
+def specs(plan: Plan) -> tuple[str, ...]:
+    """The opponents of a run by spec, weakest first; none where strength is not measured."""
+    settings = plan.config.evaluation
+    return (settings.opponents or suitable(plan.game)) if settings.games else ()
+
+
+def opponents(plan: Plan) -> list[Player]:
+    """The opponents of a run; made before it begins, so that a misspelled one is reported in time."""
+    try:
+        if plan.config.evaluation.games and plan.config.evaluation.positions > 0:
+            perfect.make(plan.game)
+        found = [make_player(spec, plan.game) for spec in specs(plan)]
+        for player in found:
+            check_batch(player, plan.config.evaluation.games)
+        return found
+    except (PlayerError, MatchError) as error:
+        raise TrainingError(f"[evaluation] {error}") from None
+
+
+def positions(plan: Plan) -> Positions | None:
+    """The positions on which a run is compared with perfect play; None where it is not."""
+    settings = plan.config.evaluation
+    wanted = settings.positions
+    if wanted < 0:
+        wanted = _POSITIONS if perfect.is_quick(plan.game) else 0
+    return draw(plan.game, wanted, seed=plan.config.seed) if settings.games and wanted else None

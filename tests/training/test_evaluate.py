@@ -1,0 +1,155 @@
+"""Evaluations: with every recipe, bounded in time, given up when they must be, and reported in words."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+
+import pytest
+
+from tabia.games import make
+from tabia.players import perfect
+from tabia.training import evaluate, metrics, opponents, recipes, strength
+from tabia.training.evaluate import Allowance, Evaluate
+from tabia.training.loop import Training
+from tabia.training.plan import Plan
+from tabia.training.state import Ledger
+from tabia.training.strength import Strength
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_every_recipe_is_evaluated_against_an_opponent_that_resists(name: str) -> None:
+    recipe = recipes.load(name)
+    config = recipe.config("othello" if recipe.game == recipes.ANY else recipe.game)
+    found = opponents.specs(Plan(config))
+    assert found and found != ("random",)
+    assert [player.spec for player in opponents.opponents(Plan(config))] == list(found)
+
+
+@pytest.mark.parametrize("id", ["tictactoe", "connect3", "connect4", "othello", "checkers", "chinese-checkers"])
+def test_opponents_that_suit_a_game_are_those_it_allows(id: str) -> None:
+    game, found = make(id), opponents.suitable(make(id))
+    assert found[0] == "random" and ("greedy" in found) == game.has_heuristic
+    assert opponents.MCTS in found or game.has_heuristic
+
+
+def test_perfect_play_is_asked_only_where_it_answers_at_once() -> None:
+    for known in ("tictactoe", "connect3", "tictactoe:history=2"):
+        game = make(known)
+        assert perfect.is_quick(game) and perfect.make(game).oracle is not None
+    for slow in ("othello", "connect:rows=7,columns=8,line=4", "connect:rows=3,columns=3,line=3,players=3"):
+        assert not perfect.is_quick(make(slow))
+
+
+# When, and for how long.
+
+
+def copied(training: Training, **changes: object) -> Training:
+    """The run, nobody watching."""
+    made = copy.copy(training)
+    made.config, made.stopping, made.now = training.config.changed(changes), (), lambda doing: None
+    return made
+
+
+def at(training: Training, seconds: float, whole: float) -> Training:
+    """The run after so many seconds of a whole number of them."""
+    made = copied(training, **{"evaluation.every": 0, "minutes": whole / 60})
+    made.ledger = Ledger(cycle=int(seconds), seconds=seconds)
+    return made
+
+
+@pytest.mark.parametrize(("whole", "cost"), [(30.0, 2.0), (300.0, 2.0), (300.0, 60.0), (3600.0, 2.0), (3600.0, 60.0)])
+def test_evaluations_take_a_small_share_of_the_time_and_the_end_is_always_one(
+    watched, monkeypatch, whole, cost
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(evaluate.time, "monotonic", lambda: now)
+    observer = Evaluate()
+    observer.begun(at(watched.training, 0.0, whole))
+    done: list[float] = []
+
+    def measure(training, allowed) -> dict:
+        nonlocal now
+        done.append(training.ledger.seconds)
+        observer._cost = cost
+        now += cost
+        return {}
+
+    monkeypatch.setattr(observer, "measure", measure)
+    while now < whole:
+        now += 1.0
+        observer.cycled(at(watched.training, min(now, whole), whole), None)
+    assert done[-1] == whole and done.count(whole) == 1 and len(done) <= evaluate.TIMES
+    # The first comes before anything is known of the cost.
+    later = [point for point in done[1:] if point < whole]
+    assert cost * len(later) <= evaluate.SHARE * whole
+    if (whole, cost) == (3600.0, 2.0):
+        assert len(done) >= 6
+    if whole == 30.0:
+        assert done == [30.0]
+
+
+def test_the_last_evaluation_may_take_a_tenth_of_the_time(watched) -> None:
+    last = evaluate.allowance(at(watched.training, 3600.0, 3600.0))
+    assert (last.games, last.least, last.seconds) == (4, 4, 360.0) and math.isfinite(last.patience)
+    assert evaluate.allowance(at(watched.training, 60.0, 60.0)).seconds == 20.0
+    fixed = evaluate.allowance(watched.training)  # every second iteration, however long it takes
+    assert fixed == Allowance(4, 4) and fixed.patience == math.inf
+
+
+def test_a_match_ends_with_its_wave_once_time_is_up(watched) -> None:
+    observer, training = Evaluate(), copied(watched.training)
+    observer.begun(training)
+    found = observer.measure(training, Allowance(games=64, least=4, seconds=0.0))
+    assert found["matches"]["random"]["games"] <= 16  # one wave of sixteen, duplicates not counted
+
+
+def test_a_match_is_given_up_when_it_takes_too_long_or_the_run_is_stopped(watched) -> None:
+    observer, training = Evaluate(), copied(watched.training)
+    observer.begun(training)
+    found = observer.measure(training, Allowance(games=64, least=4, patience=-1.0))
+    assert "matches" not in found and "keeps_network" in found
+    training.stopping = (2,)
+    assert observer.measure(training, Allowance(games=64, least=4)) == {}
+    assert observer.cycled(training, None) == {}
+
+
+def test_evaluations_can_be_switched_off(watched) -> None:
+    training = copied(watched.training, **{"evaluation.games": 0})
+    observer = Evaluate()
+    observer.begun(training)
+    assert training.progress == 1.0 and observer.cycled(training, None) == {}
+
+
+# In words.
+
+SIDE = {"share": 0.93, "low": 0.87, "high": 0.97, "games": 100}
+
+
+def test_strength_in_words(watched) -> None:
+    config = watched.training.config.changed({"evaluation.simulations": 64})
+    found = Strength(312, 300.0, {"random": SIDE | {"share": 1.0, "games": 20}, "mcts:simulations=100": SIDE},
+                     {"searched": 0.973, "network": 0.921})  # fmt: skip
+    assert strength.describe(found, config) == (
+        "Strength after 5.0 minutes, iteration 312 (64 simulations per move, random openings)",
+        [
+            "93% of points against mcts:simulations=100 (87% to 97%, 100 games)",
+            "100% of points against random (87% to 97%, 20 games)",
+            "moves that keep the position's value, as perfect play does: 97.3% with search, 92.1% without",
+        ],
+    )
+    heading, results = strength.describe(replace(found, matches={}), config.changed({"evaluation.simulations": 0}))
+    assert "network alone" in heading and len(results) == 1
+
+
+def test_the_newest_evaluation_is_the_one_of_the_metrics(watched) -> None:
+    found, line = strength.latest(watched.run), metrics.read(watched.run)[-1]
+    assert found == Strength(4, line["seconds"], line["matches"],
+                             {"searched": line["keeps_searched"], "network": line["keeps_network"]})  # fmt: skip
+    assert strength.measured([{"cycle": 1, "seconds": 1.0}]) == []
+
+
+def test_the_command_that_measures_names_the_run_and_the_strongest_opponent(watched) -> None:
+    words = strength.command(watched.run, watched.training.config.changed({"evaluation.opponents": ()}))
+    assert words == f"tabia match tictactoe network:{watched.run.path}@latest mcts:simulations=100 --games 100"

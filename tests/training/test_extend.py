@@ -1,0 +1,109 @@
+"""Extending a run: it goes on from where it stands, with schedules stretched to the new length."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tabia.cli.main import app
+from tabia.training import loop, metrics
+from tabia.training.directory import RunDirectory
+from tabia.training.errors import TrainingError
+from tabia.training.learner import rate_at
+from tabia.training.loop import Training, train
+from tabia.training.metrics import Metrics
+
+from .comparing import same, timeless
+
+
+@pytest.fixture
+def run(watched, tmp_path: Path) -> RunDirectory:
+    shutil.copytree(watched.run.path, tmp_path / "run")
+    return RunDirectory(tmp_path / "run")
+
+
+def command(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_finished_run_goes_on(run: RunDirectory, watched) -> None:
+    before = timeless(run)
+    result = command("resume", run.path, "--iterations", 2)
+    assert result.exit_code == 0, result.output
+    assert "Strength after" in result.stderr and "iteration 6 (" in result.stderr
+    lines = metrics.read(run)
+    assert [line["cycle"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
+    # Iterations 5 and 6 begin after four and five sixths of the new length.
+    settings = watched.training.config.learner
+    assert [line["rate"] for line in lines[4:]] == [rate_at(settings, 4 / 6), rate_at(settings, 5 / 6)]
+    assert lines[3]["rate"] < lines[4]["rate"] > lines[5]["rate"] > settings.rate_end
+    assert [line["progress"] for line in lines[4:]] == [0.83333, 1.0]
+    assert run.config() == watched.training.config.changed({"cycles": 6})
+
+
+def test_extended_at_once_or_after_a_stop_is_the_same_run(run: RunDirectory, tmp_path: Path) -> None:
+    shutil.copytree(run.path, tmp_path / "other")
+    at_once, twice = Training.resume(run), Training.resume(tmp_path / "other")
+    at_once.extend(iterations=2)
+    train(at_once, [Metrics()])
+    twice.extend(iterations=2)
+    again = Training.resume(tmp_path / "other")  # stopped before anything was done
+    train(again, [Metrics()])
+    assert same(at_once.state, again.state) and timeless(at_once.run) == timeless(again.run)
+
+
+def test_minutes_count_from_where_the_run_stands(run: RunDirectory) -> None:
+    training = Training.resume(run)
+    done = training.ledger.seconds
+    training.extend(minutes=2.0)
+    assert training.config.minutes == pytest.approx(done / 60 + 2.0) and run.config() == training.config
+    working = done - training.ledger.compiling
+    assert training.progress == pytest.approx(working / (working + 120.0))
+    training.ledger.seconds += 120.0
+    assert training.progress == pytest.approx(1.0)
+    training.extend(iterations=3)  # a length in iterations replaces one in minutes
+    assert training.config.minutes == 0 and training.progress == pytest.approx(4 / 7)
+
+
+def test_what_is_no_extension_is_refused_and_changes_nothing(run: RunDirectory) -> None:
+    before = (run.path / "config.toml").read_bytes()
+    training = Training.resume(run)
+    for more in ({}, {"minutes": 1.0, "iterations": 1}, {"minutes": float("nan")}, {"minutes": 1e9}):
+        with pytest.raises(TrainingError):
+            training.extend(**more)
+    result = command("resume", run.path, "--minutes", 1, "--iterations", 1)
+    assert result.exit_code == 2 and "minutes or by iterations" in result.stderr
+    with run.locked():
+        result = command("resume", run.path, "--minutes", 1)
+        assert result.exit_code == 2 and "another process" in result.stderr
+    assert (run.path / "config.toml").read_bytes() == before
+
+
+def test_a_finished_run_says_how_strong_it_is_and_how_to_extend_it(run: RunDirectory) -> None:
+    result = command("resume", run.path)
+    assert result.exit_code == 0 and "is finished" in result.stderr
+    assert "Strength after" in result.stderr and f"tabia resume {run.path} --minutes" in result.stderr
+
+
+# After Ctrl-C.
+
+
+def test_a_stopped_run_says_how_strong_it_was_when_last_measured(run: RunDirectory, monkeypatch) -> None:
+    def stopped(training: Training, *_: object, **__: object) -> str:
+        training.ledger.cycle += 1
+        return "stopped"
+
+    monkeypatch.setattr(loop, "train", stopped)
+    result = command("resume", run.path, "--iterations", 2)
+    assert result.exit_code == 130 and "Stopped and saved." in result.stderr
+    assert "Last measured: Strength after" in result.stderr and "iteration 4 (" in result.stderr
+
+
+def test_a_run_stopped_before_any_evaluation_says_how_to_measure_it(unfinished: RunDirectory, monkeypatch) -> None:
+    monkeypatch.setattr(loop, "train", lambda *_, **__: "stopped")
+    result = command("resume", unfinished.path)
+    assert result.exit_code == 130 and "Strength has not been measured yet" in result.stderr
+    assert f"tabia match tictactoe network:{unfinished.path}@latest random --games 100" in result.stderr

@@ -1,0 +1,42 @@
+"""`docs/tutorial.md` and the Python of `docs/training.md` run as they stand and print what they show."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run(page: str, names: dict[str, Any]) -> None:
+    """Run a page's blocks in one session: those with prompts are compared with what they print."""
+    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    assert blocks
+    for number, block in enumerate(blocks, start=1):
+        where = f"{page}, block {number}"
+        if block.startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(block, names, where, page, 0)
+            told: list[str] = []
+            doctest.DocTestRunner().run(test, out=told.append, clear_globs=False)
+            assert not told, "".join(told)
+            names.update(test.globs)
+        else:
+            exec(compile(block, where, "exec"), names)
+
+
+def test_the_pages_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one session, so that the second page need not compile what the first has compiled."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "tutorial"}
+    run("tutorial.md", names)
+    assert (tmp_path / "training.png").stat().st_size > 10_000
+    config = names["config"]
+    monkeypatch.setattr("tabia.training.recipes.Recipe.config", lambda recipe, game=None: config)
+    run("training.md", {"__name__": "training"})
