@@ -12,7 +12,7 @@ from tabia.cli.games import Json
 def agents(as_json: Json = False) -> None:
     """List the trained agents in the package: what they play, how they were made, how strong they are.
 
-    Play against one with [bold]tabia play GAME --terminal --against az:NAME,simulations=64[/].
+    Play against one with [bold]tabia play GAME --against az:NAME,simulations=64[/].
 
     Examples:
       [bold]tabia agents[/]
@@ -35,4 +35,4 @@ def agents(as_json: Json = False) -> None:
             rows["versions, Elo"] = ", ".join(f"@{one.version} {one.elo:+.0f}" for one in agent.versions)
         console.print(printing.pairs(rows))
         console.print("")
-    typer.echo("Play one with `tabia play GAME --terminal --against az:NAME`; weaker with fewer simulations.", err=True)
+    typer.echo("Play one with `tabia play GAME --against az:NAME`; weaker with fewer simulations.", err=True)

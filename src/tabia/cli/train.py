@@ -169,7 +169,7 @@ def _train(training: Training, as_json: bool) -> None:
         typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
         raise typer.Exit(130)
     if not as_json:
-        typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
+        typer.echo(f"\nPlay it:  tabia play {training.config.game} --against az:{path}", err=True)
         typer.echo(f"Report:   tabia report {path}", err=True)
 
 
