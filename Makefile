@@ -50,7 +50,7 @@ train: setup ## Train tic-tac-toe from nothing, then prove that the result canno
 	$(BIN)/tabia prove tictactoe network:runs/make-train
 
 play: setup ## Play Connect 4 against Tabia in the terminal.
-	$(BIN)/tabia play connect4 --terminal --against az:connect4
+	$(BIN)/tabia play connect4
 
 constraints: ## Renew constraints.txt with the newest versions allowed.
 	rm -rf $(VENV)-fresh

@@ -34,7 +34,7 @@ def test_it_moves(agent: Shipped) -> None:
 
 def test_its_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
     assert agent.bytes <= 8_000_000
-    versions = [None, *(rung.version for rung in agent.ladder)]
+    versions = [None, *(one.version for one in agent.versions)]
     for path in [runs.weights_file(str(runs.shipped_folder(agent.name)), version) for version in versions]:
         assert {tensor.stored for tensor in read_manifest(path).tensors.values()} == {"float16"}
 
@@ -44,8 +44,8 @@ def test_it_has_a_card_and_figures_with_their_commands(agent: Shipped) -> None:
     assert agent.strength and agent.recipe in card and agent.device in card and "## A game" in card
     for one in agent.strength:
         assert one.figure in card and one.command in card
-    for rung in agent.ladder:
-        assert f"@{rung.version}" in card
+    for version in agent.versions:
+        assert f"@{version.version}" in card
 
 
 def test_the_command_lists_them() -> None:

@@ -12,7 +12,7 @@ from tabia.cli.games import Json
 def agents(as_json: Json = False) -> None:
     """List the trained agents in the package: what they play, how they were made, how strong they are.
 
-    Play against one with [bold]tabia play GAME --terminal --against az:NAME,simulations=64[/].
+    Play against one with [bold]tabia play GAME --against az:NAME,simulations=64[/].
 
     Examples:
       [bold]tabia agents[/]
@@ -31,9 +31,8 @@ def agents(as_json: Json = False) -> None:
         made = f"{agent.recipe}, seed {agent.seed}, {agent.minutes:.3g} minutes on {agent.device}, {agent.date}"
         rows = {"game": agent.game, "network": f"{agent.network}, {size}", "trained": made}
         rows |= {one.what: f"{one.figure} ({one.interval})" if one.interval else one.figure for one in agent.strength}
-        if agent.ladder:
-            rungs = ", ".join(f"@{rung.version} {rung.elo:+.0f}" for rung in agent.ladder)
-            rows["ladder, Elo"] = rungs
+        if agent.versions:
+            rows["versions, Elo"] = ", ".join(f"@{one.version} {one.elo:+.0f}" for one in agent.versions)
         console.print(printing.pairs(rows))
         console.print("")
-    typer.echo("Play one with `tabia play GAME --terminal --against az:NAME`; weaker with fewer simulations.", err=True)
+    typer.echo("Play one with `tabia play GAME --against az:NAME`; weaker with fewer simulations.", err=True)

@@ -25,7 +25,8 @@ _SEED = "Seed of everything random; the same seed gives the same output."
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help=_SEED, show_default=False)]
 
 _HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
-_ROOM_FOR_TITLES = 120  # columns
+_FEW_HEADINGS = ("id", "seats", "title")
+_WIDE = 120  # columns of a terminal with room for all of them
 
 
 def games(as_json: Json = False) -> None:
@@ -44,10 +45,11 @@ def games(as_json: Json = False) -> None:
         printing.print_json({"games": [describe(game) for game in known], "doors": _doors()})
         return
     console = printing.console()
-    headings = _HEADINGS if console.width >= _ROOM_FOR_TITLES else _HEADINGS[:-1]
+    headings = _HEADINGS if console.width >= _WIDE else _FEW_HEADINGS
     table = printing.table(*headings, right=("seats", "actions", "longest", "version"))
     for game in known:
-        table.add_row(*_cells(game)[: len(headings)])
+        cells = dict(zip(_HEADINGS, _cells(game), strict=True))
+        table.add_row(*(cells[heading] for heading in headings))
     console.print(table)
     console.print("\nOther doors")
     console.print(printing.pairs(_doors_in_words()))

@@ -154,6 +154,9 @@ def _print(planned: Match, played: Played, result: Tally) -> None:
         f"moves; {result.mean_length:.1f} moves a game. "
         + (f"{result.duplicates} duplicates not counted." if result.duplicates else "No duplicates.")
     )
+    if planned.game.num_players > 2:
+        total = result.games * planned.game.num_players
+        typer.echo(f"Results are by seat, and a player may have several: {result.games} games have {total} seats.")
     if planned.test is not None:
         typer.echo(_verdict(planned, played))
 
@@ -170,8 +173,8 @@ def _verdict(planned: Match, played: Played) -> str:
 
 def sides_table(game: Game, sides: Sequence[Side]) -> Any:
     """One row a player or seat."""
-    elo = ("Elo",) if game.num_players == 2 else ("mean points",)
-    headings = ("games", "won", "drawn", "lost", "share", "95% interval", *elo)
+    count, *elo = ("games", "Elo") if game.num_players == 2 else ("seats", "mean points")
+    headings = (count, "won", "drawn", "lost", "share", "95% interval", *elo)
     table = printing.table("", *headings, right=headings)
     for side in sides:
         last = f"{side.elo[0]:+.0f}" if game.num_players == 2 else f"{side.points:.2f}"

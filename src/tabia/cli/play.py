@@ -18,11 +18,14 @@ GameId = Annotated[
     str | None,
     typer.Argument(metavar="GAME", help="A game's id; a saved game brings its own, unless that is a file.py:Class."),
 ]
-Terminal = Annotated[bool, typer.Option("--terminal", help="Play here, in the terminal.")]
+Terminal = Annotated[bool, typer.Option("--terminal", help="Play in the terminal, which is the only place so far.")]
+Level = Annotated[
+    str | None, typer.Option(help="How strong the other seats are: easy, medium, hard or best (the default).")
+]
 Against = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="SPEC", help="Who has the other seats: one for all of them, or one for each; human works too."
+        metavar="SPEC", help="Who has the other seats instead: one for all of them, or one for each; human works too."
     ),
 ]
 Seat = Annotated[int, typer.Option(min=0, help="Your seat, counted from 1; 0 means you only watch.")]
@@ -30,12 +33,12 @@ Load = Annotated[Path | None, typer.Option(help="Go on with a saved game, or sho
 Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file with several; the last, if not said.")]
 Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
 
-_DEFAULT = "mcts:simulations=400"
 
 
 def play(
     game_id: GameId = None,
     terminal: Terminal = False,
+    level: Level = None,
     against: Against = None,
     seat: Seat = 1,
     moves: Moves = "",
@@ -44,29 +47,31 @@ def play(
     hint: Hint = None,
     seed: Seed = 0,
 ) -> None:
-    """Play a game against any player. Type a move, or ? for help: undo, hint, save FILE, replay, quit.
+    """Play a game in the terminal. Type a move, or ? for help: undo, hint, save FILE, replay, quit.
 
-    Every move is kept at once, so Ctrl-C loses nothing. Moves can also come from a pipe, one a line. A game between
-    players, such as one of a match, is shown from its start.
+    Your opponent is the best agent there is for the game, a weaker one with --level, or whoever --against names.
+    Levels come from the game's measured ladder. Every move is kept at once, so Ctrl-C loses nothing. Moves can also
+    come from a pipe, one per line. A game between players, such as one of a match, is shown from its start.
 
     Examples:
-      [bold]tabia play connect4 --terminal --against mcts:simulations=400[/]
-      [bold]tabia play chinese-checkers --terminal --seat 2 --against greedy --against initialize[/]
-      [bold]tabia play othello --terminal --against human[/]
-      [bold]tabia play --terminal --load game.txt[/]
+      [bold]tabia play connect4[/]
+      [bold]tabia play connect4 --level medium --seat 2[/]
+      [bold]tabia play chinese-checkers --against greedy --against initialize[/]
+      [bold]tabia play othello --against human[/]
+      [bold]tabia play --load game.txt[/]
     """
     from tabia.games.errors import TabiaError
 
-    if not terminal:
-        raise TabiaError("The page to play on comes later; play in the terminal: add --terminal.")
-    if load is not None and moves:
-        raise TabiaError("--load brings its moves; leave --moves out.")
+    if load is not None and (moves or level):
+        raise TabiaError("--load brings its players and its moves; leave --moves and --level out.")
+    if level is not None and against:
+        raise TabiaError("--level and --against both say who your opponent is; give one of them.")
     from tabia.cli.sitting import Sitting
     from tabia.cli.terminal import Terminal
     from tabia.players import make as make_player
 
     if load is None:
-        sitting = Sitting.at(_wanted(game_id, against, seat, moves, seed))
+        sitting = Sitting.at(_wanted(game_id, level, against, seat, moves, seed))
     else:
         record = _loaded(load, number)
         sitting = Sitting.at(record, _trusted(load, record, game_id, against or []))
@@ -74,20 +79,21 @@ def play(
 
 
 def _wanted(
-    game_id: str | None, against: list[str] | None, seat: int, moves: str, seed: int
-) -> Record:  # fmt: skip
+    game_id: str | None, level: str | None, against: list[str] | None, seat: int, moves: str, seed: int
+) -> Record:
     """The game that is asked for, as far as its moves lead."""
     from tabia.evaluation.records import Record, written
     from tabia.games import make
     from tabia.games.errors import TabiaError
     from tabia.games.moves import walk
+    from tabia.players.ladder import LEVELS, opponent
 
     if game_id is None:
-        raise TabiaError("Which game? Such as `tabia play connect4 --terminal`; `tabia games` lists them.")
+        raise TabiaError("Which game? Such as `tabia play connect4`; `tabia games` lists them.")
     game = make(game_id)
     if seat > game.num_players:
         raise TabiaError(f"{game.id} has the seats 1 to {game.num_players}; --seat {seat} is none of them.")
-    seats = _seats(game.num_players, seat, against or [_DEFAULT])
+    seats = _seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])])
     steps = list(walk(game, moves, seed=seed))
     words = [written(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
     return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
@@ -108,7 +114,7 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
             players = ", ".join(map(quote, record.players))
             raise TabiaError(f"--against {quote(spec)}: {path} brings its players, {players}; leave --against out.")
     if game is None:
-        fix = f"tabia play {quote(record.game)} --terminal --load {path}"
+        fix = f"tabia play {quote(record.game)} --load {path}"
         check_data(record.game, source=str(path), fix=fix)
     for spec in record.players if not record.shown_only else ():
         check_data(spec, source=str(path), fix=f"add --against {quote(spec)}", named=against)

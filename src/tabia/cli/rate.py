@@ -1,4 +1,4 @@
-"""`tabia rate`: ratings from records of games, or of a run's checkpoints."""
+"""`tabia rate`: ratings from records of games or of a run's checkpoints; `tabia rate ladder`: ratings of opponents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from tabia.cli import printing
+from tabia.cli import ladder, printing
 from tabia.cli.games import Json, Seed
 from tabia.cli.match import Out
 from tabia.cli.printing import escape
@@ -29,7 +30,32 @@ RunGame = Annotated[
 ]
 Simulations = Annotated[int, typer.Option(min=0, help="Of a run: simulations a move; 0 is the network alone.")]
 
+DEFAULT = "records"
 
+
+class _WithDefault(TyperGroup):
+    """A group of commands whose first one needs no name: `tabia rate games.txt` rates records."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named or not args else [DEFAULT, *args])
+
+
+app = typer.Typer(cls=_WithDefault, no_args_is_help=True)
+
+
+@app.callback()
+def rate_group() -> None:
+    """Rate players: from files of records or a run's checkpoints (no command needed), or a ladder of opponents.
+
+    Examples:
+      [bold]tabia rate games.txt --anchor random[/]
+      [bold]tabia rate runs/connect4 --games 40 --nearest 3 --plot ratings.svg[/]
+      [bold]tabia rate ladder connect4 --games 200 --out games.txt[/]
+    """
+
+
+@app.command(DEFAULT)
 def rate(
     sources: Sources, anchor: Anchor = None, anchor_elo: AnchorElo = 0.0, method: Method = "bayes", plot: Plot = None,
     games: Games = 40, nearest: Nearest = 3, checkpoints: Checkpoints = 12, simulations: Simulations = 64,
@@ -58,6 +84,9 @@ def rate(
     else:
         records = list(iterate(sources))
     report(records, anchor=anchor, anchor_elo=anchor_elo, method=method, plot=plot, as_json=as_json)
+
+
+app.command("ladder")(ladder.ladder)
 
 
 def report(

@@ -59,6 +59,12 @@ class Sitting:
         return HUMAN in self.begun.players
 
     @property
+    def only_person(self) -> int | None:
+        """The seat of the only person here; None if there are several, or none."""
+        people = [seat for seat, spec in enumerate(self.begun.players) if spec == HUMAN]
+        return people[0] if len(people) == 1 else None
+
+    @property
     def scores(self) -> list[float]:
         """How it ended, by the rules or because someone gave up."""
         return [float(s) for s in np.asarray(self.game.scores(self.state))] if self.over else list(self.begun.scores)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tabia.cli import printing
+from tabia.cli import game_text, printing
 from tabia.cli.interrupts import on_interrupt
 from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
@@ -29,7 +29,7 @@ _HELP = {
     "undo": "take back your last move and the answers to it",
     "hint": "ask a player what it would do",
     "replay": "show the game from its start",
-    "save FILE": "write the game to a file; go on with `tabia play --terminal --load FILE`",
+    "save FILE": "write the game to a file; go on with `tabia play --load FILE`",
     "quit": "leave; the game is kept",
 }
 _COMMANDS = ("help", "undo", "hint", "replay", "save", "quit")
@@ -53,10 +53,11 @@ class Terminal:
 
     def play(self) -> None:
         """Play until the game is over or someone leaves."""
-        for seat, spec in enumerate(self.sitting.begun.players):
-            _print(f"{_seat(seat)}: {escape(spec)}")
+        _print("\n".join(game_text.seats(self.sitting)))
         if self.sitting.people:
+            _print("")
             self._show()
+            _print("\n".join(game_text.goals(self.sitting)))
         else:
             self._replay()
             if self.sitting.begun.finished:
@@ -84,7 +85,8 @@ class Terminal:
         return True
 
     def _ask(self) -> None:
-        text = _input(f"{_seat(self.sitting.mover)}> ")
+        seat = game_text.seat_name(self.game, self.sitting.mover)
+        text = _input(f"{seat}, your move> ")
         if not self._command(text):
             try:
                 self._move(self.game.parse_move(text, self.sitting.state))
@@ -164,23 +166,29 @@ class Terminal:
         told = self._named(len(self.sitting.played), action)
         self.sitting.step(action)
         self._keep()
-        _print(f"\n{told}")
-        self._show()
+        _print(told)
+        # Between two moves of a person the board would only scroll by.
+        if self.sitting.over or not self.sitting.people or self.sitting.seats[self.sitting.mover] is None:
+            _print("")
+            self._show()
 
     def _legal(self) -> str:
         return escape(" ".join(self.sitting.legal()))
 
     def _named(self, ply: int, action: int) -> str:
         state = self.sitting.states[ply]
-        return f"{_seat(int(self.game.mover(state)))} plays [bold]{escape(self.game.move_name(action, state))}[/]"
+        seat, move = int(self.game.mover(state)), f"[bold]{escape(self.game.move_name(action, state))}[/]"
+        who = "You play" if self.sitting.only_person == seat else f"{game_text.seat_name(self.game, seat)} plays"
+        return f"{who} {move}"
 
     def _show(self) -> None:
         _draw(self.game, self.sitting.state)
+        left = game_text.moves_left(self.sitting)
+        if left is not None:
+            _print(left)
 
     def _tell_end(self) -> None:
-        scores = enumerate(self.sitting.scores)
-        told = ", ".join(f"{_seat(seat)} {printing.number(score)}" for seat, score in scores)
-        _print(f"The game is over. Scores: {told}.")
+        _print("\n".join(game_text.ending(self.sitting)))
 
     def _keep(self) -> bool:
         """Keep the game as it stands; a disk that refuses must not stop the play."""
@@ -206,7 +214,7 @@ class Terminal:
         if self.sitting.over:
             return f"Goodbye. The moves were: {moves}"
         if self._keep():
-            return f"The game is kept. Go on with: tabia play --terminal --load {escape(str(autosave_path()))}"
+            return f"The game is kept. Go on with: tabia play --load {escape(str(autosave_path()))}"
         return f"The game could not be kept in a file. Its moves so far: {moves}"
 
 
@@ -214,10 +222,6 @@ def autosave_path() -> Path:
     """Where the game being played is kept after every move."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "tabia" / "last-game.txt"
-
-
-def _seat(seat: int) -> str:
-    return f"[{SEAT_COLOURS[seat % len(SEAT_COLOURS)]}]seat {seat + 1}[/]"
 
 
 def _print(text: str) -> None:
@@ -234,5 +238,6 @@ def _draw(game: Game, state: State) -> None:
     text = Text(game.draw(state))
     for seat in range(min(game.num_players, len(SEAT_MARKS))):
         mark = re.escape(SEAT_MARKS[seat])
-        text.highlight_regex(rf"(?<!\S){mark}(?!\S)", f"bold {SEAT_COLOURS[seat]}")
+        text.highlight_regex(rf"(?<![^\s\[]){mark}(?![^\s\]])", f"bold {SEAT_COLOURS[seat]}")
+    text.highlight_regex(r"\[[^\]]*\]", "underline")  # a winning line
     printing.console().print(text)

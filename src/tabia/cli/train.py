@@ -217,7 +217,7 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
         typer.echo(interrupts.line(stop.status, stop.sentence), err=True)
         raise typer.Exit(stop.status)
     if not as_json:
-        typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
+        typer.echo(f"\nPlay it:  tabia play {training.config.game} --against az:{path}", err=True)
         typer.echo(f"Report:   tabia report {path}", err=True)
 
 

@@ -54,6 +54,7 @@ class Match:
     seed: int = 0
     together: int = 256  # games played side by side, at most
     test: tuple[float, float, float, float] | None = None  # low, high, alpha, beta of a SequentialTest
+    smallest: int = 8  # positions a player is asked about at once, at least: a power of two
 
     def __post_init__(self) -> None:
         if self.games < 1 or self.together < 1 or (self.openings is not None and self.openings < 1):
@@ -191,7 +192,7 @@ def _wave(match: Match, rounds: range, pending: dict[tuple[int, tuple[str, ...]]
             seated.record, seated.actions = before, played
         games.append(seated)
     key = jax.random.fold_in(jax.random.key(match.seed), rounds.start)
-    return Wave(match.game, match.players, games, key)
+    return Wave(match.game, match.players, games, key, smallest=match.smallest)
 
 
 class _Judge:

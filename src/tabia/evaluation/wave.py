@@ -23,7 +23,7 @@ from tabia.evaluation.seating import MatchError
 from tabia.games.game import Game, State
 from tabia.players.player import Player
 
-_SMALLEST = 8
+SMALLEST = 8
 
 
 class View(NamedTuple):
@@ -45,10 +45,16 @@ class Seated:
 
 
 class Wave:
-    """Games begun together. `games` must all have played the same number of actions, or be finished."""
+    """Games begun together. `games` must all have played the same number of actions, or be finished.
 
-    def __init__(self, game: Game, players: Sequence[Player], games: Sequence[Seated], key: Array) -> None:
+    Players are asked about at least `smallest` positions at once; a larger number means fewer programs to compile.
+    """
+
+    def __init__(
+        self, game: Game, players: Sequence[Player], games: Sequence[Seated], key: Array, *, smallest: int = SMALLEST
+    ) -> None:
         self.game, self.players, self.games, self._key = game, players, list(games), key
+        self._smallest = smallest
         self._rules = compiled(game)
         self._seats = np.array([seated.players for seated in games])
         self._live = np.array([not seated.record.finished for seated in games])
@@ -103,9 +109,10 @@ class Wave:
             rows = np.flatnonzero(self._live & (mover == index))
             if not len(rows):
                 continue
-            gathered = self._rules.take(self._states, jnp.asarray(_padded(rows)))
+            padded = _padded(rows, self._smallest)
+            gathered = self._rules.take(self._states, jnp.asarray(padded))
             key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
-            plies = jnp.full(len(_padded(rows)), ply, jnp.int32)
+            plies = jnp.full(len(padded), ply, jnp.int32)
             chosen[rows] = np.asarray(player.choose(gathered, key, plies).actions)[: len(rows)]
             self._check(player, rows, chosen[rows])
         return chosen
@@ -159,11 +166,11 @@ def _row(states: State, row: int) -> State:
     return jax.tree.map(lambda leaf: leaf[row], states)
 
 
-def _padded(rows: np.ndarray) -> np.ndarray:
-    """Rows repeated from the first up to a power of two, 8 or more."""
-    return np.concatenate([rows, np.repeat(rows[:1], padded_size(len(rows)) - len(rows))])
+def _padded(rows: np.ndarray, smallest: int = SMALLEST) -> np.ndarray:
+    """Rows repeated from the first up to a power of two, at least `smallest`, which is one."""
+    return np.concatenate([rows, np.repeat(rows[:1], padded_size(len(rows), smallest) - len(rows))])
 
 
-def padded_size(count: int) -> int:
-    """The size of the batch in which `count` games are put to a player: a power of two, 8 or more."""
-    return max(_SMALLEST, 1 << (count - 1).bit_length())
+def padded_size(count: int, smallest: int = SMALLEST) -> int:
+    """The size of the batch in which `count` games are put to a player: a power of two, at least `smallest`."""
+    return max(smallest, 1 << (count - 1).bit_length())

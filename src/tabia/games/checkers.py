@@ -152,6 +152,23 @@ class Checkers(Game):
         dark = _DARK.reshape(8, 8)
         return drawing.grid_svg(board, rows=_ROW_LABELS, colours=_COLOURS, labels=crowned, shaded=dark)
 
+    def piece(self, seat: int) -> str:
+        return ("b, kings B", "r, kings R")[seat]
+
+    def goal(self, seat: int) -> str:
+        return "Leave your opponent without a move: capture or block all their pieces."
+
+    def ending(self, state: State) -> str:
+        if not bool(self._drawn(state)):
+            return f"{('b', 'r')[int(state.seat)]} has no moves left"
+        if int(state.idle) >= self.no_progress:
+            return f"{self.no_progress} moves in a row without a capture or a man's move"
+        return f"the limit of {self.limit} moves"
+
+    def moves_left(self, state: State) -> int:
+        """The limit on all moves or, where it comes sooner, that on moves without a capture or a man's move."""
+        return int(jnp.minimum(self.no_progress - state.idle, self.limit - state.plies))
+
     def _played(self, state: State, action: Array) -> State:
         """The state after a legal action."""
         origin, step_to = jnp.uint32(1) << (action // 4).astype(jnp.uint32), jnp.asarray(_STEP_TO)[action]

@@ -170,13 +170,37 @@ class ChineseCheckers(Game):
         return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
 
     def draw(self, state: State) -> str:
-        left, caption = self._star.points[:, 0].min(), self._caption(state, drawing.SEAT_MARKS)
-        lines = {name[0]: " " * self._star.size * 4 for name in self._star.names}
-        for name, (x, _), seat in zip(self._star.names, self._star.points, np.asarray(state.board), strict=True):
-            place = round(4 * (x - left))
-            mark = "." if seat < 0 else drawing.SEAT_MARKS[seat]
-            lines[name[0]] = lines[name[0]][:place] + mark + lines[name[0]][place + 1 :]
-        return "\n".join([f"{row}  {line}".rstrip() for row, line in lines.items()] + [caption])
+        """The board, the first and the last field of each row with their names; then the corner each seat goes to."""
+        left, rows = self._star.points[:, 0].min(), dict[str, list[int]]()
+        for field, name in enumerate(self._star.names):
+            rows.setdefault(name[0], []).append(field)
+        marks = ["." if seat < 0 else drawing.SEAT_MARKS[seat] for seat in np.asarray(state.board)]
+        lines = []
+        for fields in rows.values():
+            first, last = self._star.names[fields[0]], self._star.names[fields[-1]]
+            before = " " * round(4 * (self._star.points[fields[0], 0] - left)) + f"{first:>3} "
+            after = f" {last}" if last != first else ""
+            lines.append(before + "   ".join(marks[field] for field in fields) + after)
+        goals = ", ".join(f"{self.piece(seat)} {self._star.names[self._tip(seat)]}" for seat in range(self.players))
+        return "\n".join([*lines, f"goals: {goals}", self._caption(state, drawing.SEAT_MARKS)])
+
+    def piece(self, seat: int) -> str:
+        return drawing.SEAT_MARKS[seat]
+
+    def goal(self, seat: int) -> str:
+        names, ends = np.array(self._star.names), self._seating.ends[seat]
+        return (
+            f"Be the first to bring all your pieces to the corner at {names[self._tip(seat)]}: {' '.join(names[ends])}."
+        )
+
+    def ending(self, state: State) -> str:
+        if not np.asarray(state.settled).any():
+            return f"nobody was home within {self.max_moves // self.players} moves each"
+        winner = int(np.asarray(state.settled).argmax())
+        return f"{self.piece(winner)} was home first"
+
+    def moves_left(self, state: State) -> int:
+        return self.max_moves - int(state.moves)
 
     def read(self, picture: str, *, moves: int = 0) -> State:
         """The position of a picture such as `draw` makes, after `moves` moves; only the marks in it count."""
@@ -200,6 +224,10 @@ class ChineseCheckers(Game):
         cells = np.arange(board.size**2)
         cells[board.cells] = board.cells[board.mirrored[:-1]]
         return (self.identity, Symmetry(cells, mirrored(board, self._moves)))
+
+    def _tip(self, seat: int) -> int:
+        """The outermost field of a seat's end zone."""
+        return int(self._seating.heights[seat].argmax())
 
     def _settle(self, board: Array, settled: Array) -> Array:
         """The scores after a move, given those before it."""

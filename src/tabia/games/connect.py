@@ -23,7 +23,7 @@ from jax import Array
 
 from tabia.games import drawing
 from tabia.games.errors import GameError
-from tabia.games.game import Game, Key, Symmetry
+from tabia.games.game import Cell, Game, Key, Symmetry
 
 ALIASES = {"connect4": {"rows": 6, "columns": 7, "line": 4}, "connect3": {"rows": 3, "columns": 4, "line": 3}}
 
@@ -134,10 +134,28 @@ class Connect(Game):
         return str(int(action) + 1)
 
     def draw(self, state: State) -> str:
-        return drawing.grid_text(self._board(state), columns=[self.move_name(c) for c in range(self.columns)])
+        names, won = [self.move_name(c) for c in range(self.columns)], self.winning_line(state)
+        return drawing.grid_text(self._board(state), columns=names, marked=won)
 
     def svg(self, state: State) -> str:
-        return drawing.grid_svg(self._board(state), columns=[self.move_name(c) for c in range(self.columns)])
+        names, won = [self.move_name(c) for c in range(self.columns)], self.winning_line(state)
+        return drawing.grid_svg(self._board(state), columns=names, marked=won)
+
+    def piece(self, seat: int) -> str:
+        return drawing.SEAT_MARKS[seat]
+
+    def goal(self, seat: int) -> str:
+        return f"Get {self.line} of your stones in a row: across, up or diagonally."
+
+    def ending(self, state: State) -> str:
+        winner = int(state.winner)
+        return f"{self.piece(winner)} has a line of {self.line}" if winner >= 0 else "the board is full"
+
+    def winning_line(self, state: State) -> tuple[Cell, ...]:
+        if int(state.winner) < 0:
+            return ()
+        own = self._board(state) == int(state.winner)
+        return drawing.straight_lines(own, self.line)
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:

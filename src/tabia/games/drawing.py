@@ -17,17 +17,56 @@ _CELL = 48
 
 
 def grid_text(
-    cells: np.ndarray, *, columns: Sequence[str] = (), rows: Sequence[str] = (), marks: str = SEAT_MARKS
+    cells: np.ndarray,
+    *,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    marks: str = SEAT_MARKS,
+    marked: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """A grid of seats (-1 empty) as lines of text, row 0 on top, with labels below and to the left."""
-    width = max((len(label) for label in rows), default=0)
+    """A grid of seats (-1 empty) as lines of text, row 0 on top, with labels below and to the left.
+
+    The `marked` (row, column) cells are put in brackets; neighbors in a row share one pair.
+
+    >>> print(grid_text(np.array([[0, 0, -1], [1, -1, 1]]), marked=[(0, 0), (0, 1)]))
+    [X X].
+     O . O
+    """
+    labels = [f"{label:>{max(map(len, rows))}}" for label in rows] or [""] * len(cells)
+    margin = " " if rows or marked else ""  # where the bracket before the first column goes
     lines = []
     for index, row in enumerate(cells):
-        label = f"{rows[index]:>{width}} " if rows else ""
-        lines.append(label + " ".join("." if seat < 0 else marks[seat] for seat in row))
+        places = [column for line, column in marked if line == index]
+        gaps = [_bracket(column, places) for column in range(len(row) + 1)]
+        shown = ["." if seat < 0 else marks[seat] for seat in row]
+        inside = "".join(gap + mark for gap, mark in zip(gaps, shown, strict=False))
+        lines.append(labels[index] + (inside if margin else inside[1:]) + gaps[-1].rstrip())
     if columns:
-        lines.append(" " * (width + 1 if rows else 0) + " ".join(label[-1] for label in columns))
+        lines.append(" " * len(labels[0]) + margin + " ".join(label[-1] for label in columns))
     return "\n".join(lines)
+
+
+def _bracket(column: int, marked: Sequence[int]) -> str:
+    """What stands before a column: a bracket where a run of marked columns begins or ends."""
+    if (column in marked) == (column - 1 in marked):
+        return " "
+    return "[" if column in marked else "]"
+
+
+def straight_lines(own: np.ndarray, length: int) -> tuple[tuple[int, int], ...]:
+    """The cells (row, column) of all straight lines of at least `length` true cells of a grid, in order.
+
+    >>> straight_lines(np.eye(3, dtype=bool), 3)
+    ((0, 0), (1, 1), (2, 2))
+    """
+    found = set()
+    for row, column in np.argwhere(own).tolist():
+        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            cells = [(row + down * step, column + right * step) for step in range(length)]
+            inside = all(0 <= y < own.shape[0] and 0 <= x < own.shape[1] for y, x in cells)
+            if inside and all(own[cell] for cell in cells):
+                found.update(cells)
+    return tuple(sorted(found))
 
 
 def grid_svg(

@@ -23,6 +23,7 @@ from tabia.games.errors import GameError, IllegalMove
 
 State = Any  # a pytree of arrays; each game defines its own
 Key = Array  # a JAX random key
+Cell = tuple[int, int]  # row and column of a board as it is drawn, row 0 on top
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,6 +168,26 @@ class Game(abc.ABC):
     def svg(self, state: State) -> str:
         """The position as an SVG document."""
         return drawing.text_svg(self.draw(state))
+
+    def piece(self, seat: int) -> str:
+        """How `draw` marks a seat's pieces, such as X; empty where nobody has said."""
+        return ""
+
+    def goal(self, seat: int) -> str:
+        """What a seat has to do to win, in one sentence."""
+        return "Finish with a higher score than the others."
+
+    def ending(self, state: State) -> str:
+        """Why a game that is over has ended, in a few words; empty where nobody has said."""
+        return ""
+
+    def winning_line(self, state: State) -> tuple[Cell, ...]:
+        """The cells of the lines that won, in order; empty before that, and for games without such lines."""
+        return ()
+
+    def moves_left(self, state: State) -> int | None:
+        """How many more moves, of all seats together, a limit allows; None for games without a limit."""
+        return None
 
     # What search and training may use.
 

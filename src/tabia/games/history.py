@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.errors import GameError
-from tabia.games.game import Game, Key, Symmetry
+from tabia.games.game import Cell, Game, Key, Symmetry
 
 
 class State(NamedTuple):
@@ -132,6 +132,21 @@ class History(Game):
 
     def svg(self, state: State) -> str:
         return self.game.svg(state.now)
+
+    def piece(self, seat: int) -> str:
+        return self.game.piece(seat)
+
+    def goal(self, seat: int) -> str:
+        return self.game.goal(seat)
+
+    def ending(self, state: State) -> str:
+        return self.game.ending(state.now)
+
+    def winning_line(self, state: State) -> tuple[Cell, ...]:
+        return self.game.winning_line(state.now)
+
+    def moves_left(self, state: State) -> int | None:
+        return self.game.moves_left(state.now)
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:

@@ -149,6 +149,16 @@ class Othello(Game):
         columns, rows = "abcdefgh"[: self.size], "12345678"[: self.size]
         return drawing.grid_svg(self._board(state), columns=columns, rows=rows, colours=_COLOURS)
 
+    def piece(self, seat: int) -> str:
+        return drawing.SEAT_MARKS[seat]
+
+    def goal(self, seat: int) -> str:
+        return "Have more discs than your opponent when neither of you can move."
+
+    def ending(self, state: State) -> str:
+        more, fewer = sorted((int(_count(state.own)), int(_count(state.other))), reverse=True)
+        return f"{more} discs to {fewer}" if more > fewer else f"{more} discs each"
+
     def position(self, state: State) -> Array:
         """The stones and whose move it is; all else follows."""
         return jnp.stack([*state.own, *state.other, state.seat.astype(jnp.uint32)])

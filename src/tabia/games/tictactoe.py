@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games import drawing
-from tabia.games.game import Game, Key, Symmetry, square_symmetries
+from tabia.games.game import Cell, Game, Key, Symmetry, square_symmetries
 
 _LINES = np.array(
     [sum(1 << field for field in line) for line in
@@ -83,10 +83,23 @@ class TicTacToe(Game):
         return f"{'abc'[column]}{3 - row}"
 
     def draw(self, state: State) -> str:
-        return drawing.grid_text(self._board(state), columns="abc", rows="321")
+        return drawing.grid_text(self._board(state), columns="abc", rows="321", marked=self.winning_line(state))
 
     def svg(self, state: State) -> str:
-        return drawing.grid_svg(self._board(state), columns="abc", rows="321")
+        return drawing.grid_svg(self._board(state), columns="abc", rows="321", marked=self.winning_line(state))
+
+    def piece(self, seat: int) -> str:
+        return drawing.SEAT_MARKS[seat]
+
+    def goal(self, seat: int) -> str:
+        return "Get three of your marks in a row: across, up or diagonally."
+
+    def ending(self, state: State) -> str:
+        winner = int(state.winner)
+        return f"{self.piece(winner)} has three in a row" if winner >= 0 else "the board is full"
+
+    def winning_line(self, state: State) -> tuple[Cell, ...]:
+        return drawing.straight_lines(self._board(state) == int(state.winner), 3) if int(state.winner) >= 0 else ()
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:

@@ -3,7 +3,7 @@
 agents/connect4/
     agent.toml                             what is known of it beyond its weights, written by hand
     weights.safetensors                    one network, or
-    checkpoints/<step>/weights.safetensors a ladder of them, weakest first, and
+    checkpoints/<step>/weights.safetensors several versions of it, by training step, and
     best                                   the step that `az:NAME` plays
 agents/pgx/hex/                            likewise, of `az:pgx:hex`
 """
@@ -31,8 +31,8 @@ class Strength:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """One version of a ladder."""
+class Version:
+    """One checkpoint of an agent that ships several, rated among them when it was trained."""
 
     version: str
     elo: float
@@ -55,14 +55,14 @@ class Shipped:
     date: str
     card: str  # where docs tell more
     strength: tuple[Strength, ...]
-    ladder: tuple[Rung, ...]
+    versions: tuple[Version, ...]
 
     def fields(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def pack(source: str, name: str) -> Path:
-    """Put the weights of `RUN@VERSION` among the agents, in half precision; a name with @ goes onto a ladder."""
+    """Put the weights of `RUN@VERSION` among the agents, in half precision; a name with @ is a version."""
     run, _, version = source.partition("@")
     name, _, step = name.partition("@")
     folder = runs.shipped_folder(name)
@@ -85,13 +85,19 @@ def read(name: str) -> Shipped:
     manifest, told = weights.read_manifest(path), _told(folder)
     noted = manifest.metadata
     strength = tuple(Strength(**entry) for entry in told.get("strength", []))
-    ladder = tuple(Rung(**entry) for entry in told.get("ladder", []))
+    versions = tuple(Version(**entry) for entry in told.get("versions", []))
     return Shipped(
         name=name, game=str(noted["game"]), about=told["about"], network=trunk(manifest.network.config),
         bytes=path.stat().st_size, recipe=str(noted["recipe"]), seed=int(noted["seed"]),
         minutes=float(noted["minutes"]), device=told["device"], date=told["date"], card=told["card"],
-        strength=strength, ladder=ladder,
+        strength=strength, versions=versions,
     )  # fmt: skip
+
+
+def best(game: str) -> str | None:
+    """The agent to play a game with, by its name: the one with the largest network; None if none is shipped."""
+    fitting = [agent for agent in agents() if agent.game == game]
+    return max(fitting, key=lambda agent: agent.bytes).name if fitting else None
 
 
 def _told(folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +17,8 @@ from tabia.search.choice import sample
 from tabia.search.evaluators import random_actions
 
 
-@dataclass(frozen=True)
-class Habits:
-    """How a player strays from the move it would choose."""
+class Habits(NamedTuple):
+    """How a player strays from the move it would choose; numbers of a compiled program, which all of them share."""
 
     temperature: float = 0.0  # it plays by odds^(1 / temperature); 0: its own choice
     epsilon: float = 0.0  # a share of moves is drawn at random
@@ -66,22 +66,23 @@ class Modified:
             self.player.check_batch(batch)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=0)
 def _strayed(game: Game, habits: Habits, choice: Choice, states: State, key: Array, ply: Array | None) -> Choice:
     heat, error, dice = jax.random.split(key, 3)
     actions, policy = choice.actions, choice.policy
-    if habits.temperature > 0 and policy is not None:
-        policy = heated(policy, habits.temperature)
-        actions = sample(heat, policy)
+    if policy is not None:
+        warm = heated(policy, habits.temperature)
+        actions = jnp.where(habits.temperature > 0, sample(heat, warm), actions)
+        policy = jnp.where(habits.temperature > 0, warm, policy)
     stray = jax.random.uniform(error, actions.shape) < habits.epsilon
-    if habits.random_moves and ply is not None:
+    if ply is not None:
         stray = stray | (ply < habits.random_moves * game.num_players)
     anything = random_actions(dice, jax.vmap(game.legal)(states))
     played = jnp.where(stray, anything, actions)
     return choice._replace(actions=played, policy=policy, recommended=choice.actions)
 
 
-def heated(policy: Array, temperature: float) -> Array:
+def heated(policy: Array, temperature: float | Array) -> Array:
     """policy^(1 / temperature), normalised [B, A]; what had no chance has none."""
     logits = jnp.where(policy > 0, jnp.log(jnp.maximum(policy, 1e-37)), -jnp.inf)
-    return jax.nn.softmax(logits / max(temperature, 1e-3), axis=-1)
+    return jax.nn.softmax(logits / jnp.maximum(temperature, 1e-3), axis=-1)

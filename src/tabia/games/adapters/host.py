@@ -169,6 +169,10 @@ class HostGame(Game):
     def svg(self, state: State) -> str:
         return drawing.text_svg(self.draw(state))
 
+    def goal(self, seat: int) -> str:
+        """The class's own `goal`, one sentence for all seats, if it has one."""
+        return str(getattr(self.rules, "goal", "")) or super().goal(seat)
+
     def _caption(self, state: State) -> str:
         if bool(state.facts.over):
             return "over, scores " + " ".join(f"{score:g}" for score in np.asarray(state.facts.scores))

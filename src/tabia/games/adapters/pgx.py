@@ -197,6 +197,15 @@ class PgxGame(Game):
         with _as_pgx_expects():
             return str(state.to_svg())
 
+    def piece(self, seat: int) -> str:
+        return self._board.sides[seat]
+
+    def goal(self, seat: int) -> str:
+        return self._board.goals[seat]
+
+    def moves_left(self, state: State) -> int | None:
+        return self.max_moves - int(state._step_count) if self._board.limited else None
+
     def _caption(self, state: State) -> str:
         sides, scores = self._board.sides, np.asarray(self.scores(state))
         if not bool(self.over(state)):

@@ -27,6 +27,8 @@ class Chess(Board):
     title = "Chess from pgx: draws by 50 moves, threefold repetition, too little material or 512 moves."
     max_moves = 512
     sides = ("white", "black")
+    goals = ("Checkmate the other king.",) * 2
+    limited = True
     size = 8
 
     def future(self, state: State) -> Any:
@@ -87,6 +89,8 @@ class Shogi(Board):
     title = "Shogi from pgx: a draw after 512 moves, no rule of repetition."
     max_moves = 512
     sides = ("black", "white")
+    goals = ("Checkmate the other king.",) * 2
+    limited = True
     files, ranks = 9, 9
     letters: tuple[str, ...] = ("P", "L", "N", "S", "B", "R", "G", "K", "+P", "+L", "+N", "+S", "+B", "+R")
 
@@ -149,6 +153,7 @@ class Shogi(Board):
 class AnimalShogi(Shogi):
     title = "Animal shogi from pgx, 3 x 4: a draw by repetition or after 256 moves."
     max_moves = 256
+    goals = ("Capture the other lion, or bring yours safely to the far row.",) * 2
     files, ranks = 3, 4
     letters = ("C", "E", "G", "L", "H")
 
@@ -173,6 +178,8 @@ class AnimalShogi(Shogi):
 class Backgammon(Board):
     title = "Backgammon from pgx, one die a move, without doubling; a draw after 1,024 moves."
     max_moves = 1024  # ours: the rules have no bound; of 500 random games the longest took 583 moves
+    goals = ("Be the first to bear off all your checkers.",) * 2
+    limited = True
     score_range = (-3.0, 3.0)  # a gammon counts double, a backgammon three times
     chance = True
 

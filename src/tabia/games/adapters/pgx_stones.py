@@ -33,6 +33,8 @@ class Board:
     score_range = (-1.0, 1.0)
     chance = False
     sides = ("X", "O")
+    goals = ("Finish with a higher score than the other.",) * 2  # of each seat
+    limited = False  # whether `max_moves` is a rule of its own, not what the board has room for
 
     def prepare(self, state: State) -> State:
         """The start as seat 0 begins it."""
@@ -66,6 +68,7 @@ class Board:
 class TicTacToe(Board):
     title = "Tic-tac-toe from pgx."
     max_moves = 9
+    goals = ("Get three of your marks in a row: across, up or diagonally.",) * 2
 
     def future(self, state: State) -> Any:
         return state._x.board
@@ -84,6 +87,7 @@ class TicTacToe(Board):
 class ConnectFour(Board):
     title = "Connect Four from pgx: 7 columns, 6 rows."
     max_moves = 42
+    goals = ("Get 4 of your stones in a row: across, up or diagonally.",) * 2
 
     def future(self, state: State) -> Any:
         return state._x.board
@@ -105,6 +109,7 @@ class ConnectFour(Board):
 class Othello(Board):
     title = "Othello from pgx, 8 x 8."
     max_moves = 120  # 60 stones, never two passes between them, two at the end
+    goals = ("Have more discs than your opponent when neither of you can move.",) * 2
 
     def future(self, state: State) -> Any:
         return (state._x.board, state._x.turn, state._x.passed, state.terminated)
@@ -128,6 +133,7 @@ class Othello(Board):
 class Hex(Board):
     title = "Hex from pgx, 11 x 11, with the swap; X joins top and bottom, O left and right."
     max_moves = 122  # 121 stones and a swap
+    goals = ("Join the top and the bottom edge.", "Join the left and the right edge.")
 
     def future(self, state: State) -> Any:
         return (jnp.sign(state._x.board), state._x.step_count)
@@ -154,6 +160,8 @@ class Hex(Board):
 class Go(Board):
     size: int
     sides = ("X (black)", "O (white)")
+    goals = ("Control more of the board than white and its 7.5 points.", "Control, with 7.5 points, more than black.")
+    limited = True
 
     @property
     def title(self) -> str:  # type: ignore[override]

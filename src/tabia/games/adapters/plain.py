@@ -28,8 +28,8 @@ REQUIRED = {
     "is_over": "def is_over(self) -> bool",
     "scores": "def scores(self) -> list[float]  # one per seat, asked once the game is over",
 }
-"""What every class has; it may also have name, version, score_range, observation_shape with observe(seat), position(),
-symmetries, move_name(move), draw() and heuristic()."""
+"""What every class has; it may also have name, version, goal, score_range, observation_shape with observe(seat),
+position(), symmetries, move_name(move), draw() and heuristic()."""
 _NUMBERS = ("num_players", "num_actions", "max_moves")
 NO_CHANCE = "a plain Python class cannot draw lots; a game of chance is written as array rules, a subclass of Game"
 Moves = tuple[int, ...]
