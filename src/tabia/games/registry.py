@@ -32,6 +32,7 @@ _OWN: dict[str, Callable[..., Game]] = {
     "othello": Othello,
 }
 _LIBRARIES = ("pgx", "spiel")
+_WORDS = ("rules",)  # parameters whose value is a word; all others are whole numbers
 
 
 def ids() -> list[str]:
@@ -79,7 +80,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
             raise GameError(f"{pair!r} in {text!r} is no parameter; write key=value, as in {name}:history=4.")
         if key.strip() in parameters:
             raise GameError(f"{key.strip()!r} is given twice in {text!r}.")
-        parameters[key.strip()] = _number(value.strip(), key.strip())
+        parameters[key.strip()] = value.strip() if key.strip() in _WORDS else _number(value.strip(), key.strip())
     return name.strip(), parameters
 
 
