@@ -262,6 +262,37 @@ def test_the_limit_is_a_draw():
     assert game.scores(state).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("black", "red", "mover", "move", "scores"),
+    [
+        ("11", "15", 0, "11x18", [1.0, -1.0]),  # takes the last piece
+        ("12", "19 K20", 1, "20-16", [-1.0, 1.0]),  # shuts the last piece in
+        ("13 K14", "21", 0, "13-17", [1.0, -1.0]),
+        ("1", "6 15 32", 0, "1x10", [0.0, 0.0]),  # the capture could go on
+        ("K1", "K32", 0, "1-6", [0.0, 0.0]),
+    ],
+)
+def test_a_win_by_the_last_permitted_action_is_a_win(black, red, mover, move, scores):
+    end = play(set_up(black, red, mover)._replace(plies=jnp.int32(GAME.limit - 1)), move)
+    assert GAME.over(end)
+    assert GAME.scores(end).tolist() == scores
+    assert not GAME.legal(end).any()
+    assert same(step(end, jnp.int32(5)), end)
+
+
+def test_a_win_by_the_eightieth_idle_action_is_a_win():
+    almost = set_up("12", "19 K20", seat=1)._replace(idle=jnp.int32(GAME.no_progress - 1))
+    assert GAME.scores(play(almost, "20-16")).tolist() == [-1.0, 1.0]
+    assert GAME.scores(play(almost, "20-24")).tolist() == [0.0, 0.0]  # not shut in: drawn
+
+
+def test_repetition_is_no_draw():
+    state = set_up("K1 5", "K32")
+    for _ in range(6):
+        state = play(state, "1-6 32-27 6-1 27-32")
+        assert not GAME.over(state)
+
+
 # Names, views, bad input.
 
 

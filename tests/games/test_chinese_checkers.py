@@ -266,6 +266,13 @@ def test_who_has_scored_at_the_stop_keeps_it() -> None:
     assert GAME.over(state) and GAME.scores(state).tolist() == [3, 0, 0]
 
 
+def test_first_place_by_the_last_permitted_move_counts() -> None:
+    state = put("a1 b1 b2 c4 c5 d3", "g1 g2 f1 f2 e3 d6", "c1 c2 c3 d1 d2 e2", moves=119)
+    assert GAME.scores(state).tolist() == [0, 0, 0]
+    state = play(state, "e2-e1")
+    assert GAME.over(state) and GAME.scores(state).tolist() == [0, 0, 3]
+
+
 def test_no_piece_leaves_its_end_zone() -> None:
     assert legal(put("g4", "g3 f3 f4")) == {"g4-g5", "g4-h1", "g4-h2"}  # no step down, and no jump over f3 or f4
     assert legal(put("e3", "f3 f2", "d3 d4")) == {"e3-e2", "e3-e4", "e3-f4", "e3-g3", "e3-c3", "e3-c5"}

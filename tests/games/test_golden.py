@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "golden"
 RECORDED = [
     *games.ids(),
     "chinese-checkers:fields=121,players=6,moves_each=8",
+    "chinese-checkers:fields=121,moves_each=8,rules=people",
     "connect:rows=4,columns=5,line=3,players=3",
     "connect4:history=2",
     "othello:size=6",

@@ -18,6 +18,7 @@ MORE = [
 LONG = [
     "chinese-checkers:fields=121,players=6,moves_each=10",
     *(f"chinese-checkers:fields=121,players={players}" for players in (2, 3, 4, 6)),
+    *(f"chinese-checkers:fields=121,players={players},rules=people" for players in (2, 3, 4, 6)),
     "connect:rows=1,columns=9,line=2,players=4",
     "connect:rows=32,columns=2,line=5",
     "connect:rows=32,columns=32,line=32,players=4",

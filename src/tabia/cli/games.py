@@ -137,6 +137,7 @@ def _doors_in_words() -> dict[str, str]:
         "spiel:NAME": "games of OpenSpiel by its own names, such as spiel:hex or spiel:amazons",
         "file.py:Class": "a game of your own, in plain Python or as array rules: docs/own-game.md",
         "GAME:history=T": "any of these, showing its last T positions",
+        "GAME:KEY=VALUE": "with parameters: chinese-checkers:fields=121,players=2,rules=people",
     }
 
 

@@ -34,7 +34,6 @@ Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file wi
 Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
 
 
-
 def play(
     game_id: GameId = None,
     terminal: Terminal = False,

@@ -13,9 +13,8 @@
 
 Whether an action steps or jumps need not be said: where a jump is possible, only jumps are legal. A jump that
 can go on is followed by the same seat's next jump with the same piece; any sequence may be chosen. A man that
-is crowned stops there. Who cannot move has lost. The game is drawn after `no_progress` actions in a row that
-neither captured nor moved a man (80: forty moves a side), and after `limit` actions in all; the draw comes first
-where the last of them also leaves no move.
+is crowned stops there. Who cannot move has lost. Otherwise the game is drawn after `no_progress` actions in a row
+that neither captured nor moved a man (80: forty moves a side), and after `limit` actions in all. Repetition is no draw.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class State(NamedTuple):
     other: Array  # uint32
     kings: Array  # uint32, of both seats
     jumper: Array  # uint32, the piece in the middle of a multiple jump, if there is one
-    moves: Array  # uint32[4] by direction: the squares from which the mover may go that way; none once over
+    moves: Array  # uint32[4] by direction: the squares from which the mover can go that way; none if it has lost
     seat: Array  # int32, the mover
     idle: Array  # int32, actions since the last progress
     plies: Array  # int32, actions since the start
@@ -65,6 +64,7 @@ class Checkers(Game):
     """Checkers, English draughts: capture what you can, block the rest."""
 
     name = "checkers"
+    version = 2  # 1: the last permitted action drew the game even where it won
     num_players = 2
     num_actions = 128
     observation_shape = (8, 8, 6)
@@ -93,17 +93,17 @@ class Checkers(Game):
         return jax.tree.map(lambda new, old: jnp.where(played, new, old), after, state)
 
     def legal(self, state: State) -> Array:
-        return (state.moves[None, :] >> _SQUARES[:, None] & 1).astype(bool).reshape(-1)
+        moves = jnp.where(self._out_of_time(state), 0, state.moves)
+        return (moves[None, :] >> _SQUARES[:, None] & 1).astype(bool).reshape(-1)
 
     def mover(self, state: State) -> Array:
         return state.seat
 
     def over(self, state: State) -> Array:
-        return jnp.all(state.moves == 0)
+        return _lost(state) | self._out_of_time(state)
 
     def scores(self, state: State) -> Array:
-        decided = self.over(state) & ~self._drawn(state)
-        return jnp.where(decided, jnp.where(jnp.arange(2) == state.seat, -1.0, 1.0), 0.0)
+        return jnp.where(_lost(state), jnp.where(jnp.arange(2) == state.seat, -1.0, 1.0), 0.0)
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
         """My men, my kings, the other's men and kings, the piece that must jump on, how near the draw is."""
@@ -181,7 +181,7 @@ class Checkers(Game):
         onward = jnp.where(jumped & ~crowned, _jumps(own, other, kings) & landing, 0)
         again = jnp.any(onward != 0)
         turned_own, turned_other, turned_kings = half_turn(other), half_turn(own), half_turn(kings)
-        after = State(
+        return State(
             own=jnp.where(again, own, turned_own),
             other=jnp.where(again, other, turned_other),
             kings=jnp.where(again, kings, turned_kings),
@@ -191,9 +191,9 @@ class Checkers(Game):
             idle=jnp.where(self.progress(jumped, man), 0, state.idle + 1),
             plies=state.plies + 1,
         )
-        return after._replace(moves=jnp.where(self._drawn(after), 0, after.moves))
 
-    def _drawn(self, state: State) -> Array:
+    def _out_of_time(self, state: State) -> Array:
+        """Whether the game ends here, drawn unless the mover cannot move."""
         return (state.idle >= self.no_progress) | (state.plies >= self.limit)
 
     def _board(self, state: State) -> np.ndarray:
@@ -241,6 +241,11 @@ def _jumps(own: Array, other: Array, kings: Array) -> Array:
 
 def _able(own: Array, kings: Array, direction: int) -> Array:
     return own if direction < _FORWARD else own & kings
+
+
+def _lost(state: State) -> Array:
+    """Whether the mover cannot move."""
+    return jnp.all(state.moves == 0)
 
 
 def _material(pieces: Array, kings: Array) -> Array:

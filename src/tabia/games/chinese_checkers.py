@@ -1,4 +1,4 @@
-"""Chinese checkers: S3's game for three on 37 fields and, by parameter, the common game on the star of 121.
+"""Chinese checkers: S3's game for three on 37 fields and, by parameter, the games on the star of 121.
 
                  i1                 Three seats on 37 fields: seat 0 starts on the six fields c3 c4 c5 b1 b2 a1 and
                h1  h2               runs up to g3 g4 g5 h1 h2 i1; seat 1 starts at the upper left (g1), seat 2 at
@@ -18,7 +18,9 @@ whoever fills it; two seats may share it. There the game ends, or after 40 moves
 
 On 121 fields, for 2, 3, 4 or 6 seats of ten pieces, the rules are OpenSpiel's: all fields are open to all, pieces may
 leave the end zone, the first seat to fill it with its own wins P - 1 points and the others lose 1 each; after
-`moves_each` moves each all have 0. The one difference: OpenSpiel plays a ladder jump by jump.
+`moves_each` moves each all have 0. The one difference: OpenSpiel plays a ladder jump by jump. `rules=people` changes
+three things: pieces do not leave the end zone, a full end zone with one own piece is enough, and play continues for
+places, without the seats that have finished. `tabia.games.star_rules` has all three rule sets.
 """
 
 from __future__ import annotations
@@ -33,11 +35,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core.text import quote
 from tabia.games import drawing
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
 from tabia.games.ladders import Moves, find_legal, mirrored, moves
 from tabia.games.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
+from tabia.games.star_rules import OpenSpiel, People, Rules, Schulte, pieces
 
 _SEATS = {37: (3,), 121: tuple(CORNERS)}
 _MOVES_EACH = {37: 40, 121: 200}
@@ -46,7 +50,7 @@ _COLOURS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SE
 
 class State(NamedTuple):
     board: Array  # int8[F] the seat on each field, -1 where it is free
-    moves: Array  # int32, passes counted
+    moves: Array  # int32, turns so far: passes count, and so do the turns of seats that have finished
     settled: Array  # float32[P] the scores that are decided, 0 for the others
     legal: Array  # uint8[A / 8] the legal actions, eight a byte: searches and replays hold many states
 
@@ -59,6 +63,7 @@ class ChineseCheckers(Game):
     fields: int = 37
     players: int = 3
     moves_each: int | None = None  # 40 on 37 fields, 200 on 121
+    rules: str | None = None  # Schulte's on 37 fields, OpenSpiel's on 121, or "people"
 
     def __post_init__(self) -> None:
         if self.fields not in _SEATS:
@@ -68,12 +73,17 @@ class ChineseCheckers(Game):
             raise GameError(f"players={self.players} with fields={self.fields}: chinese-checkers seats {allowed}.")
         if self.moves_each is not None and not 1 <= self.moves_each <= 100_000:
             raise GameError(f"moves_each={self.moves_each}: every seat has from 1 to 100,000 moves.")
+        if self.rules not in (None, "people"):
+            raise GameError(f"rules={quote(self.rules)}: chinese-checkers has its default rules or rules=people.")
+        if self.rules and self.fields != 121:
+            raise GameError(f"rules={self.rules} with fields={self.fields}: these rules need fields=121.")
         if self.moves_each == _MOVES_EACH[self.fields]:
             object.__setattr__(self, "moves_each", None)  # the same game has the same id
 
     @property
     def title(self) -> str:
-        return f"Chinese checkers on {self.fields} fields, {self.players} seats."
+        rules = ", the rules people play" if self.rules else ""
+        return f"Chinese checkers on {self.fields} fields, {self.players} seats{rules}."
 
     @property
     def num_players(self) -> int:
@@ -85,7 +95,8 @@ class ChineseCheckers(Game):
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        return (self._star.size, self._star.size, self.players + (3 if self.players == 4 else 2))
+        finished = self.players if self._rules.skips_finished else 0
+        return (self._star.size, self._star.size, self.players + (3 if self.players == 4 else 2) + finished)
 
     @property
     def max_moves(self) -> int:
@@ -93,7 +104,7 @@ class ChineseCheckers(Game):
 
     @property
     def score_range(self) -> tuple[float, float]:
-        return (0.0, 3.0) if self._has_places else (-1.0, self.players - 1.0)
+        return self._rules.score_range
 
     def init(self, key: Key) -> State:
         return self.arrange(jnp.asarray(self._start_board, jnp.int32), jnp.int32(0))
@@ -101,7 +112,9 @@ class ChineseCheckers(Game):
     @partial(jax.jit, static_argnums=0)  # for callers who play single moves and compile nothing themselves
     def arrange(self, board: Array, moves: Array, settled: Array | None = None) -> State:
         """The state with these pieces (int32[F], -1 where free) after `moves` moves; seat `moves` mod P is next."""
-        settled = self._settle(board, jnp.zeros(self.players) if settled is None else settled)
+        settled = jnp.zeros(self.players) if settled is None else settled
+        settled = self._rules.settle(board, self._seating.ends, settled)
+        moves = self._skip_finished(moves, settled)
         over = self._is_over(moves, settled)
         seat = moves % self.players
         turned = jnp.asarray(self._seating.turned)[seat]
@@ -135,31 +148,41 @@ class ChineseCheckers(Game):
     def observe(self, state: State, seat: Array | None = None) -> Array:
         """The pieces of me, next, ..., then the fields of the board, my end zone and, with four seats, the next one's.
 
-        Four seats sit at uneven distances: only the last plane tells which neighbour is the near one.
+        Four seats sit at uneven distances: only the last plane tells which neighbour is the near one. Where play
+        continues for places, P more planes are 1 for the seats that have finished: me, next, ...
         """
         seat = self.mover(state) if seat is None else seat
         owners = (seat + jnp.arange(self.players)) % self.players
         ends = jnp.asarray(self._seating.ends)[owners[: 2 if self.players == 4 else 1]]
         planes = [state.board[:, None] == owners[None, :], jnp.ones((self.fields, 1), bool), ends.T]
+        if self._rules.skips_finished:
+            finished = self._rules.finished(state.settled)[owners]
+            planes.append(jnp.broadcast_to(finished, (self.fields, self.players)))
         fields = jnp.pad(jnp.concatenate(planes, axis=1), ((0, 1), (0, 0)))  # nothing is where no field is
         seen = jnp.asarray(self._seating.turned)[seat][self._star.places]
         return fields[seen].astype(jnp.float32).reshape(self.observation_shape)
 
     def position(self, state: State) -> Array:
-        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (S3, section 7.1)."""
+        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (S3, section 7.1).
+
+        Where play continues for places, also the scores so far: a zone that was full may be left by other seats.
+        """
         digits = jnp.pad((state.board + 1).astype(jnp.uint32), (0, -self.fields % 10)).reshape(-1, 10)
         words = (digits << (3 * jnp.arange(10, dtype=jnp.uint32))[None, :]).sum(axis=1, dtype=jnp.uint32)
-        return jnp.append(words, (self.mover(state) * 2 + self.over(state)).astype(jnp.uint32))
+        words = jnp.append(words, (self.mover(state) * 2 + self.over(state)).astype(jnp.uint32))
+        return jnp.append(words, state.settled.astype(jnp.uint32)) if self._rules.skips_finished else words
 
     def heuristic(self, state: State) -> Array:
         """The rows each seat's pieces have gone up: -1 at the start, 1 with all of them in the end zone.
 
-        The moves that raise the mover's own number most are the Greedy agent's (S3, section 4.2).
+        The moves that raise the mover's own number most are the Greedy agent's (S3, section 4.2). Under `rules=people`
+        a seat that has finished has 1, wherever its other pieces are.
         """
-        rows = jnp.where(self._pieces(state.board), jnp.asarray(self._seating.heights), 0).sum(axis=1)
+        rows = jnp.where(pieces(state.board, self.players), jnp.asarray(self._seating.heights), 0).sum(axis=1)
         low = self._seating.heights[0][self._seating.starts[0]].sum()
         high = self._seating.heights[0][self._seating.ends[0]].sum()
-        return ((rows - low) * (2.0 / (high - low)) - 1.0).astype(jnp.float32)
+        judged = ((rows - low) * (2.0 / (high - low)) - 1.0).astype(jnp.float32)
+        return jnp.where(self._rules.finished(state.settled), 1.0, judged) if self.rules else judged
 
     def move_name(self, action: int, state: State | None = None) -> str:
         if int(action) == self.num_actions - 1:
@@ -229,23 +252,15 @@ class ChineseCheckers(Game):
         """The outermost field of a seat's end zone."""
         return int(self._seating.heights[seat].argmax())
 
-    def _settle(self, board: Array, settled: Array) -> Array:
-        """The scores after a move, given those before it."""
-        ends = jnp.asarray(self._seating.ends)
-        home = (self._pieces(board) | ~ends).all(axis=1)
-        if not self._has_places:
-            return jnp.where(home.any(), jnp.where(home, self.players - 1.0, -1.0), settled)
-        settled = jnp.where(home & ~settled.any(), 3.0, settled)
-        full = ((board >= 0)[None, :] | ~ends).all(axis=1)
-        return jnp.where(full & (settled == 0) & settled.any(), 1.0, settled)
+    def _skip_finished(self, moves: Array, settled: Array) -> Array:
+        """The turn of the next seat that has not finished; the turns it passes over count as moves."""
+        if not self._rules.skips_finished:
+            return moves
+        ahead = moves + jnp.arange(self.players)
+        return ahead[jnp.argmin(self._rules.finished(settled)[ahead % self.players])]
 
     def _is_over(self, moves: Array, settled: Array) -> Array:
-        # Second place is the second score to be settled; on 121 fields the winner's move settles all of them.
-        return (jnp.count_nonzero(settled) >= 2) | (moves >= self.max_moves)
-
-    def _pieces(self, board: Array) -> Array:
-        """bool[P, F]: where each seat's pieces are."""
-        return board[None, :] == jnp.arange(self.players)[:, None]
+        return self._rules.decided(settled) | (moves >= self.max_moves)
 
     def _caption(self, state: State, marks: Sequence[str]) -> str:
         if bool(self.over(state)):
@@ -258,10 +273,9 @@ class ChineseCheckers(Game):
         starts = self._seating.starts
         return np.where(starts.any(axis=0), starts.argmax(axis=0), -1)
 
-    @property
-    def _has_places(self) -> bool:
-        """Whether S3's rules hold."""
-        return self.fields == 37
+    @cached_property
+    def _rules(self) -> Rules:
+        return (People if self.rules else Schulte if self.fields == 37 else OpenSpiel)(self.players)
 
     @property
     def _star(self) -> Star:
@@ -274,6 +288,5 @@ class ChineseCheckers(Game):
     @cached_property
     def _moves(self) -> Moves:
         board, end = self._star, self._seating.ends[0]
-        if self._has_places:
-            return moves(board, board.middle | self._seating.starts[0] | end, end)
-        return moves(board, np.ones_like(end), np.zeros_like(end))
+        ground = board.middle | self._seating.starts[0] | end if self._rules.keeps_to_own_points else np.ones_like(end)
+        return moves(board, ground, end if self._rules.keeps_end_zone else np.zeros_like(end))

@@ -35,6 +35,7 @@ _OWN: dict[str, Callable[..., Game]] = {
 }
 _LIBRARIES = ("pgx", "spiel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
+_WORDS = ("rules",)  # parameters whose value is a word; all others are whole numbers
 
 
 def ids() -> list[str]:
@@ -68,7 +69,7 @@ def make(id: str) -> Game:
     else:
         library, _, rest = id.partition(":")
         name, texts = _split(rest if library in _LIBRARIES else id)
-        parameters = {key: _number(value, key) for key, value in texts.items()}
+        parameters = {key: value if key in _WORDS else _number(value, key) for key, value in texts.items()}
         history = parameters.pop("history", 1)
         game = _from_library(library, name, parameters, id) if library in _LIBRARIES else _own(name, parameters)
     return game if history == 1 else History(game, history)
