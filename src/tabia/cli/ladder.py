@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.games import GameId, Json, Seed
-from tabia.cli.match import OpeningMoves, Out, counting, saving, watching
+from tabia.cli.match import OpeningMoves, Out, saving, watching
 
 if TYPE_CHECKING:
     from tabia.evaluation.ladder import Plan
@@ -78,11 +78,10 @@ def _measured(plan: Plan, out: Path | None) -> list[Record]:
     from tabia.evaluation.keeping import Keeper
     from tabia.evaluation.ladder import measure
 
-    keeper = Keeper(out, "ladder", plan.settings)
-    with counting() as count, saving(keeper):
-        planned = _Planned(plan.games, count)
+    with saving(Keeper(out, "ladder", plan.settings)) as keeper, printing.progress("games") as bar:
+        planned = _Planned(plan.games, bar)
         records = measure(plan, done=keeper.records, watch=watching(keeper.keep, planned.see), tell=planned.tell)
-    keeper.keep(records, at_once=True)
+        keeper.keep(records, at_once=True)
     return records
 
 

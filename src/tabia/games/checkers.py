@@ -159,7 +159,7 @@ class Checkers(Game):
         return "Leave your opponent without a move: capture or block all their pieces."
 
     def ending(self, state: State) -> str:
-        if not bool(self._drawn(state)):
+        if bool(_lost(state)):
             return f"{('b', 'r')[int(state.seat)]} has no moves left"
         if int(state.idle) >= self.no_progress:
             return f"{self.no_progress} moves in a row without a capture or a man's move"

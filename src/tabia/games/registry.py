@@ -69,8 +69,8 @@ def make(id: str) -> Game:
     else:
         library, _, rest = id.partition(":")
         name, texts = _split(rest if library in _LIBRARIES else id)
+        history = _number(texts.pop("history", "1"), "history")
         parameters = {key: value if key in _WORDS else _number(value, key) for key, value in texts.items()}
-        history = parameters.pop("history", 1)
         game = _from_library(library, name, parameters, id) if library in _LIBRARIES else _own(name, parameters)
     return game if history == 1 else History(game, history)
 

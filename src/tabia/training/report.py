@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabia.core.text import markdown, markdown_code, shorten
+from tabia.core.text import markdown, shorten
 from tabia.games.errors import TabiaError
 from tabia.games.game import Game
 from tabia.networks.summary import counts, trunk
