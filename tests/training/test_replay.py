@@ -94,6 +94,19 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
     assert any(ply.explored for ply in ends) and sum(map(len, (lane.games for lane in lanes))) > 100
 
 
+def test_adding_a_chunk_can_be_undone() -> None:
+    """The ring before and the ring without what was added are equal bit for bit, while it fills and once it is full."""
+    lanes, ring = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)], None
+    for number in range(2 * CAPACITY // CHUNK + 1):
+        plies = chunk(lanes, number * CHUNK)
+        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
+        expected, before = jax.tree.map(np.array, ring), replay.overwritten(ring, count=CHUNK, reach=REACH)
+        ring = replay.add(ring, plies, reach=REACH, decay=0.8)
+        undone = replay.without(ring, before)
+        assert not np.array_equal(ring.ready, expected.ready) and int(ring.rows) == (number + 1) * CHUNK
+        jax.tree.map(np.testing.assert_array_equal, undone, expected)
+
+
 @pytest.fixture(scope="module")
 def ring() -> replay.Ring:
     """A ring of 6 x 24 positions that went round once; `action` is the row a position was written in."""

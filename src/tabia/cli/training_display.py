@@ -127,7 +127,7 @@ class Plain(Display):
         self._say(f"cycle {training.ledger.cycle:,} | saved")
 
     def stopping(self, training: Training) -> None:
-        self._say(f"stopping after cycle {training.ledger.cycle:,}; Ctrl-C again exits without saving")
+        self._say("stopping and saving; Ctrl-C again exits without saving")
 
     def ended(self, training: Training, why: str) -> None:
         ledger = training.ledger

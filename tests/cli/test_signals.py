@@ -1,0 +1,295 @@
+"""Ctrl-C and SIGTERM at any moment: the right exit status in time, one line, the work kept, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tabia.evaluation import records
+from tabia.training import checkpoint, metrics
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training
+
+SECONDS, TRAINING_SECONDS = 2.0, 15.0
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+GAMES = Path("games.txt")
+COMMANDS = {
+    "match": "match tictactoe mcts:simulations=60 random --games 90000 --openings 9 --out games.txt",
+    "accuracy": "accuracy tictactoe mcts:simulations=30000 --positions 500",
+    "analyse": "analyse connect4 --player mcts:simulations=20000",
+    "prove": "prove tictactoe mcts:simulations=20000",
+    "train": "train tictactoe --out run --set cycles=100000 --set evaluation.every=0",
+    "tournament": "tournament tictactoe random greedy mcts:simulations=60 --games 90000 --out games.txt",
+    "bench": "bench games connect4 othello",
+}
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a process ended after a signal."""
+
+    status: int
+    seconds: float
+    stdout: str
+    stderr: str
+
+
+class Process:
+    """A Python process of its own in a directory of its own."""
+
+    def __init__(self, *words: str, cwd: Path) -> None:
+        command, pipe = [sys.executable, *words], subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def wait_until_handled(self) -> None:
+        """Until signals are handled: before that the interpreter itself starts. Python alone never catches SIGTERM."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
+            caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
+            if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+                return
+            time.sleep(0.005)
+        raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=60)}")
+
+    def wait_for(self, text: str) -> None:
+        """Until it prints this line."""
+        assert self.process.stdout is not None
+        assert any(line.strip() == text for line in self.process.stdout), self.process.communicate()[1]
+
+    def end(self, number: int) -> Exit:
+        """Send a signal and wait for the end."""
+        assert self.process.poll() is None, f"it ended before the signal: {self.process.communicate()}"
+        begun = time.monotonic()
+        self.process.send_signal(number)
+        try:
+            stdout, stderr = self.process.communicate(timeout=3 * TRAINING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            stdout, stderr = self.process.communicate()
+        return Exit(self.process.returncode, time.monotonic() - begun, stdout, stderr)
+
+
+def moments(count: int, last: float) -> Iterator[tuple[str, signal.Signals, float]]:
+    """Which command gets which signal, and how long after it can handle one."""
+    dice = random.Random(count)
+    for number in range(count):
+        command = [*COMMANDS][number % len(COMMANDS)]
+        yield command, (signal.SIGINT, signal.SIGTERM)[number // len(COMMANDS) % 2], dice.uniform(0.0, last)
+
+
+def interrupt(command: str, number: signal.Signals, moment: float, cwd: Path) -> None:
+    """One signal at one moment."""
+    cwd.mkdir()
+    process = Process("-m", "tabia", *COMMANDS[command].split(), cwd=cwd)
+    process.wait_until_handled()
+    time.sleep(moment)
+    check(command, number, process.end(number), cwd)
+
+
+def check(command: str, number: signal.Signals, ended: Exit, cwd: Path) -> None:
+    """The status, in time, one line; the files are whole and hold what the line says."""
+    assert ended.status == 128 + number, ended
+    assert ended.seconds < (TRAINING_SECONDS if command == "train" else SECONDS), ended
+    assert "Traceback" not in ended.stderr and "Fatal" not in ended.stderr, ended
+    *before, line = ended.stderr.splitlines()
+    assert line.startswith(f"tabia: {WORDS[number]}."), ended
+    assert command == "train" or not before, ended
+    assert not [path for path in cwd.rglob(".*") if path.name != ".lock"], "nothing half-written is left"
+    check_games(cwd / GAMES, line)
+    check_run(RunDirectory(cwd / "run"), line)
+
+
+def check_games(path: Path, line: str) -> None:
+    said = re.search(r"has (\d+) finished and (\d+) unfinished games", line)
+    assert path.exists() == bool(said), line
+    if said:
+        finished = [record.finished for record in records.read(path).records]
+        assert (sum(finished), len(finished) - sum(finished)) == (int(said[1]), int(said[2]))
+
+
+def check_run(run: RunDirectory, line: str) -> None:
+    said = re.search(r"Saved iteration (\d+)\. Continue with: tabia resume run$", line)
+    assert {int(said[1])} <= set(checkpoint.cycles(run)) if said else not checkpoint.cycles(run)
+    for cycle in checkpoint.cycles(run):
+        checkpoint.verify(run.checkpoints / str(cycle))
+
+
+@pytest.mark.parametrize(("command", "number", "moment"), [*moments(14, 3.0)])
+def test_fourteen_signals_at_random_moments(
+    command: str, number: signal.Signals, moment: float, tmp_path: Path
+) -> None:
+    interrupt(command, number, moment, tmp_path / "here")
+
+
+@pytest.mark.long
+def test_a_hundred_signals_at_random_moments(tmp_path: Path) -> None:
+    for index, (command, number, moment) in enumerate(moments(100, 15.0)):
+        interrupt(command, number, moment, tmp_path / str(index))
+
+
+LONG_PROGRAM = """
+import jax, sys
+from tabia.cli import interrupts
+interrupts.install()
+program = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: (x * 5 + i) % 7, 0))
+program(2)
+print("running", flush=True)
+interrupts.run(lambda: program(2**31 - 1).block_until_ready())
+"""
+SAVING = """
+import sys, time
+from pathlib import Path
+from tabia.cli import interrupts, match
+from tabia.evaluation.keeping import Keeper
+from tabia.evaluation.records import Record
+interrupts.install()
+keeper = Keeper(Path("games.txt"), "match", "{}")
+record = Record("tictactoe", 1, ("random", "greedy"), ("b2",), (0.0, 0.0), end="unfinished")
+with match.saving(keeper):
+    keeper.keep([record])  # remembered, but not written before five seconds have passed
+    print("running", flush=True)
+    time.sleep(60)
+"""
+STUCK = """
+import time
+from tabia.cli import interrupts
+interrupts.install()
+with interrupts.on_interrupt(lambda number: time.sleep(60), seconds=SECONDS, too_late=lambda: "Too late."):
+    print("running", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_signal_ends_one_long_compiled_program(tmp_path: Path) -> None:
+    process = Process("-c", LONG_PROGRAM, cwd=tmp_path)
+    process.wait_for("running")
+    time.sleep(0.5)
+    ended = process.end(signal.SIGINT)
+    assert (ended.status, ended.stderr) == (130, "tabia: interrupted.\n") and ended.seconds < SECONDS
+
+
+def test_games_played_since_the_file_was_written_are_saved(tmp_path: Path) -> None:
+    process = Process("-c", SAVING, cwd=tmp_path)
+    process.wait_for("running")
+    assert not (tmp_path / GAMES).exists()
+    check("match", signal.SIGINT, process.end(signal.SIGINT), tmp_path)
+    assert records.read(tmp_path / GAMES).records[0].moves == ("b2",)
+
+
+def test_saving_that_takes_too_long_is_cut_off(tmp_path: Path) -> None:
+    process = Process("-c", STUCK.replace("SECONDS", "1.0"), cwd=tmp_path)
+    process.wait_for("running")
+    ended = process.end(signal.SIGTERM)
+    assert (ended.status, ended.stderr) == (143, "tabia: terminated. Too late.\n") and ended.seconds < SECONDS
+
+
+def test_a_second_signal_ends_saving_that_may_take_long(tmp_path: Path) -> None:
+    process = Process("-c", STUCK.replace("SECONDS", "60.0"), cwd=tmp_path)
+    process.wait_for("running")
+    process.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    ended = process.end(signal.SIGINT)
+    assert (ended.status, ended.stderr) == (130, "tabia: interrupted. Too late.\n") and ended.seconds < SECONDS
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+    """As under `nohup`, or in the background of a shell script."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + STUCK.replace("SECONDS", "1.0")
+    process = Process("-c", code, cwd=tmp_path)
+    process.wait_for("running")
+    process.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.end(signal.SIGTERM).status == 143
+
+
+def test_a_game_in_the_terminal_is_saved_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    process = Process("-m", "tabia", "play", "tictactoe", "--terminal", "--against", "human", cwd=tmp_path)
+    assert process.process.stdin is not None
+    process.process.stdin.write("b2\n")
+    process.process.stdin.flush()
+    saved = tmp_path / "state" / "tabia" / "last-game.txt"
+    until = time.monotonic() + 60
+    while not saved.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    ended = process.end(signal.SIGINT)
+    assert ended.status == 130 and ended.seconds < SECONDS and records.read(saved).records[0].moves == ("b2",)
+    assert ended.stderr == (
+        f"tabia: interrupted. The game is saved. Continue with: tabia play --terminal --load {saved}\n"
+    )
+
+
+LONG_ITERATIONS = "--set selfplay.plies=600 --set search.simulations=400 --set checkpoints.every=1000"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", WORDS)
+def test_training_in_a_long_iteration_is_saved_in_time(number: signal.Signals, tmp_path: Path) -> None:
+    """The first iteration is kept; the second, which the signal finds running, is not waited for."""
+    run = RunDirectory(tmp_path / "run")
+    process = Process("-m", "tabia", *f"{COMMANDS['train']} {LONG_ITERATIONS}".split(), cwd=tmp_path)
+    until = time.monotonic() + 400
+    while not metrics.read(run) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    ended = process.end(number)
+    check("train", number, ended, tmp_path)
+    assert "stopping" in ended.stderr and Training.resume(run).ledger.cycle == 1
+
+
+# The interpreter's own end.
+
+REFUSED = """
+import sys
+import jax
+from tabia.games import make
+from tabia.search.enumeration import TooLarge, enumerate_positions
+game = make(sys.argv[1])
+try:
+    enumerate_positions(game, jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1)), limit=3000)
+except TooLarge:
+    print("refused")
+"""
+
+
+def test_python_can_exit_after_a_plain_python_game_was_too_large(tmp_path: Path) -> None:
+    """A chunk that was asked for ahead once called back into an interpreter that had begun to finalize."""
+    nim = Path(__file__).parents[2] / "examples" / "nim.py"
+    words = [sys.executable, "-c", REFUSED, f"{nim}:Nim"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+
+
+CONTROL_ECHO = """
+import fcntl, sys, termios
+from tabia.cli.echo import hide_control_echo
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+echoes = lambda: bool(termios.tcgetattr(2)[3] & termios.ECHOCTL)
+before = echoes()
+echo_again = hide_control_echo()
+hidden = echoes()
+echo_again()
+sys.exit(0 if (before, hidden, echoes()) == (True, False, True) else 1)
+"""
+
+
+def test_a_terminal_does_not_echo_control_characters_meanwhile() -> None:
+    master, terminal = os.openpty()
+    words = [sys.executable, "-c", CONTROL_ECHO]
+    done = subprocess.run(
+        words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, timeout=60, check=False
+    )
+    os.close(master)
+    os.close(terminal)
+    assert done.returncode == 0
