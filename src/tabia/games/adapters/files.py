@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tabia.core.text import plain
 from tabia.games.adapters.host import HostGame
 from tabia.games.errors import GameError, did_you_mean
 from tabia.games.game import Game
@@ -23,9 +24,13 @@ from tabia.games.game import Game
 def load(path: str, name: str) -> Game:
     """The game that a class of a Python file defines; its id is `path:name`."""
     file = Path(path)
-    if not file.is_file():
-        beside = sorted(str(other) for other in file.parent.glob("*.py")) if file.parent.is_dir() else []
-        raise GameError(f"There is no file {path}. " + (did_you_mean(path, beside) if beside else "Check the path."))
+    try:
+        found, beside = file.is_file(), [str(other) for other in file.parent.glob("*.py")]
+    except (OSError, ValueError):  # no file can have such a name
+        found, beside = False, []
+    if not found:
+        hint = did_you_mean(path, sorted(beside)) if beside else "Check the path."
+        raise GameError(f"There is no file {plain(path)}. {hint}")
     return _load(path, name, file.stat().st_mtime_ns)
 
 
