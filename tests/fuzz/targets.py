@@ -66,8 +66,8 @@ def _players(place: Path, stack: contextlib.ExitStack) -> Run:
 
 
 def _ids() -> SearchStrategy[str]:
-    names = pieces("tictactoe", "connect", "connect4", "othello", "checkers", "chinese-checkers", "pgx:hex", "spiel:hex",
-                   "spiel:nim", "pgx:x", "spiel:x", "x.py:X")  # fmt: skip
+    names = pieces("tictactoe", "connect", "connect4", "othello", "checkers", "chinese-checkers", "pgx:hex",
+                   "spiel:hex", "spiel:nim", "pgx:x", "spiel:x", "x.py:X")  # fmt: skip
     keys = pieces(
         "rows", "columns", "line", "players", "size", "fields", "moves_each", "history", "limit", "no_progress"
     )
@@ -88,15 +88,14 @@ def _games(place: Path, stack: contextlib.ExitStack) -> Run:
 # Records of games.
 
 _RECORD = records.text(records.Book({"match": '{"games": 2, "seed": 0}'}, [
-    records.Record("tictactoe", 1, ("random", "mcts:simulations=8"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
-    records.Record("tictactoe", 1, ("mcts:simulations=8", "random"), ("b2", "a1", "a2", "a3", "c2"), (1.0, -1.0), 1, 7, 1),
+    records.Record("tictactoe", 1, ("random", "mcts"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
+    records.Record("tictactoe", 1, ("mcts", "random"), ("b2", "a1", "a2", "a3", "c2"), (1.0, -1.0), 1, 7, 1),
 ]))  # fmt: skip
 
 
 def _records() -> SearchStrategy[str]:
-    lines = joined(pieces("game", "version", "seat 1", "seat 2", "seat 3", "round", "opening", "seed", "moves", "scores",
-                          "end"),
-                   pieces(": "), st.one_of(numbers(), pieces("tictactoe", "b2 a1", "1 -1", "over", "unfinished")))  # fmt: skip
+    keys = pieces("game", "version", "seat 1", "seat 2", "seat 3", "round", "opening", "seed", "moves", "scores", "end")
+    lines = joined(keys, pieces(": "), st.one_of(numbers(), pieces("tictactoe", "b2 a1", "1 -1", "over", "unfinished")))
     built = st.lists(lines, max_size=14).map(lambda found: "\n".join([records.FORMAT, "", *found]))
     return st.one_of(damaged_text([_RECORD]), damaged_text([_RECORD]), built, st.text())
 
@@ -126,7 +125,8 @@ def _configurations() -> SearchStrategy[str]:
 
 
 def _recipes() -> list[str]:
-    return ['game = "connect4"\n[network]\npreset = "tower"\nblocks = 3\n[schedule]\n"learner.rate" = [[0.0, 0.1], [0.5, 0.01]]\n',
+    scheduled = '[schedule]\n"learner.rate" = [[0.0, 0.1], [0.5, 0.01]]\n'
+    return [f'game = "connect4"\n[network]\npreset = "tower"\nblocks = 3\n{scheduled}',
             'game = "tictactoe"\nnetwork = {preset = "mlp", units = [8, 8]}\nother_boards = []\n']  # fmt: skip
 
 
@@ -240,8 +240,8 @@ def _load(place: Path, stack: contextlib.ExitStack) -> Run:
 # Metrics, as a report shows them.
 
 _LINE = json.dumps({
-    "cycle": 3, "seconds": 1.5, "progress": 0.5, "total_games": 9, "positions": 99, "length": 7.5, "scores": [0.1, -0.1],
-    "draws": 0.25, "agrees": 0.5, "prior": 0.4, "first_moves": {"4": 7}, "loss_policy": 0.5, "loss_value": 0.25,
+    "cycle": 3, "seconds": 1.5, "progress": 0.5, "total_games": 9, "positions": 99, "length": 7.5, "draws": 0.25,
+    "scores": [0.1, -0.1], "agrees": 0.5, "prior": 0.4, "first_moves": {"4": 7}, "loss_policy": 0.5, "loss_value": 0.25,
     "entropy": 1.5, "target_entropy": 1.0, "rate": 0.01, "keeps_network": 0.9, "keeps_searched": 1.0,
     "matches": {"random": {"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
 })  # fmt: skip

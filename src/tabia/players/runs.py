@@ -54,7 +54,7 @@ def find(game: Game, spec: Spec, options: Options) -> Agent:
         )
     if spec.what == UNTRAINED:
         if spec.version is not None:
-            raise PlayerError(f"{spec}: {UNTRAINED} has no versions; try {spec.name}:{UNTRAINED},seed=1.")
+            raise PlayerError(f"{plain(str(spec))}: {UNTRAINED} has no versions; try {spec.name}:{UNTRAINED},seed=1.")
         return untrained(game, options.whole("seed", 0, low=0, high=2**31 - 1))
     options.only_with("seed", f"{spec.name}:{UNTRAINED}")
     place = _place(spec.what)
@@ -116,7 +116,7 @@ def _place(what: str) -> Path:
     if what in shipped():
         return shipped_folder(what)
     if path is not None and path.is_dir():
-        raise PlayerError(f"{what} is no run: it has neither checkpoints nor {WEIGHTS}.")
+        raise PlayerError(f"{plain(what)} is no run: it has neither checkpoints nor {WEIGHTS}.")
     hint = f" {did_you_mean(what, shipped())}" if shipped() else ""
     raise PlayerError(
         f"There is no run {quote(what)}: no such directory or file, and no shipped agent of that name "

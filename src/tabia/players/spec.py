@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.games.errors import TabiaError, did_you_mean
 
 MODIFIERS = ("temperature", "epsilon", "random_moves")
@@ -91,25 +91,25 @@ class Options:
         except ValueError:
             value = float("nan")
         if not isfinite(value):
-            raise PlayerError(f"{key}={text} in {self.spec}: a number is needed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: a number is needed.")
         if low is not None and value < low:
-            raise PlayerError(f"{key}={text} in {self.spec}: at least {low:g} is needed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: at least {low:g} is needed.")
         if high is not None and value > high:
-            raise PlayerError(f"{key}={text} in {self.spec}: at most {high:g} is allowed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: at most {high:g} is allowed.")
         return value
 
     def whole(self, key: str, default: int | None, *, low: int = 1, high: int | None = None) -> Any:
         """A whole number within bounds."""
         value = self.number(key, default, low=low, high=high)
         if value is not None and value != int(value):
-            raise PlayerError(f"{key}={value:g} in {self.spec}: a whole number is needed.")
+            raise PlayerError(f"{key}={value:g} in {self._shown}: a whole number is needed.")
         return None if value is None else int(value)
 
     def word(self, key: str, default: str, allowed: Sequence[str]) -> str:
         """One of some words."""
         text = self._take(key) or default
         if text not in allowed:
-            raise PlayerError(f"{key}={text} in {self.spec} means nothing. {did_you_mean(text, allowed)}")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown} means nothing. {did_you_mean(text, allowed)}")
         return text
 
     def flag(self, key: str, default: bool) -> bool:
@@ -119,13 +119,20 @@ class Options:
     def only_with(self, key: str, condition: str) -> None:
         """Know of an option that has no meaning as the others stand, and refuse it if it is given."""
         if self._take(key) is not None:
-            raise PlayerError(f"{key}={self.spec.options[key]} in {self.spec}: {key} belongs to {condition}.")
+            given = plain(self.spec.options[key])
+            raise PlayerError(f"{key}={given} in {self._shown}: {key} belongs to {condition}.")
 
     def close(self) -> None:
         """Refuse options that no reader asked for."""
         for key in self.spec.options:
             if key not in self.known:
-                raise PlayerError(f"{self.spec.name} has no option {quote(key)}. {did_you_mean(key, self.known)}")
+                raise PlayerError(
+                    f"{plain(self.spec.name)} has no option {quote(key)}. {did_you_mean(key, self.known)}"
+                )
+
+    @property
+    def _shown(self) -> str:
+        return plain(str(self.spec))
 
     def _take(self, key: str) -> str | None:
         if key not in self.known:

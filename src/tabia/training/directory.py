@@ -76,6 +76,7 @@ class RunDirectory:
                     files.write_atomic(self.path / CONFIG, settings.to_toml(config).encode(), within=self.path)
                 except BaseException:
                     with contextlib.suppress(OSError):
+                        (self.path / CONFIG).unlink(missing_ok=True)
                         self.checkpoints.rmdir()
                     raise
         except OSError as error:

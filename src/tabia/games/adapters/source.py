@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from tabia.core.text import plain, quote
 from tabia.games.errors import GameError, did_you_mean
 
 
@@ -41,10 +42,14 @@ class Source(NamedTuple):
 
 def load(path: str, name: str) -> Source:
     """The class `name` of a Python file, which is run again only if it has changed."""
-    file = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  (a link keeps its own name)
-    if not file.is_file():
-        beside = sorted(str(other) for other in Path(path).parent.glob("*.py")) if file.parent.is_dir() else []
-        raise GameError(f"There is no file {path}. " + (did_you_mean(path, beside) if beside else "Check the path."))
+    try:
+        file = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  (a link keeps its own name)
+        found, beside = file.is_file(), [str(other) for other in Path(path).parent.glob("*.py")]
+    except (OSError, ValueError, RuntimeError):  # no file can have such a name
+        found, beside = False, []
+    if not found:
+        hint = did_you_mean(path, sorted(beside)) if beside else "Check the path."
+        raise GameError(f"There is no file {plain(path)}. {hint}")
     shown = _spelled(file)
     try:
         code = file.read_bytes()
@@ -55,7 +60,7 @@ def load(path: str, name: str) -> Source:
     if not isinstance(rules, type):
         classes = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
         known = did_you_mean(name, classes) if classes else "It defines no class."
-        raise GameError(f"{shown} has no class {name!r}. {known}")
+        raise GameError(f"{shown} has no class {quote(name)}. {known}")
     return Source(rules, shown, str(file), definition)
 
 
