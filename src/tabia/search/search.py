@@ -106,7 +106,7 @@ def phases(search: Search) -> list[tuple[int, int]]:
 def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
     """Evaluate the roots and make trees of one node each."""
     game, capacity = search.game, search.capacity
-    evaluation = search.evaluate(parameters, states, key)
+    evaluation = evaluate(search.evaluate, parameters, states, key)
     batch, actions = evaluation.logits.shape
     shared = search.transpositions or search.cut_loops
     return Tree(
@@ -148,7 +148,7 @@ def narrow(
     """One simulation in every tree."""
     path = select(search, tree, root, number)
     found = look(search, tree, path, key, past)
-    evaluation = search.evaluate(parameters, found.states, jax.random.fold_in(key, number))
+    evaluation = evaluate(search.evaluate, parameters, found.states, jax.random.fold_in(key, number))
     values = jnp.where(found.settled[:, None], found.values, evaluation.values)
     child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
     tree = write(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
@@ -169,7 +169,7 @@ def wide(
     tree, paths, marks = select_many(search, tree, root, number)
     found = jax.vmap(lambda path: look(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
-    evaluation = search.evaluate(parameters, flat, jax.random.fold_in(key, number))
+    evaluation = evaluate(search.evaluate, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.settled[:, :, None], found.values, evaluation.values)
     places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
@@ -247,6 +247,13 @@ def credit(tree: Tree, first: Array, values: Array) -> Tree:
     return tree._replace(sums=tree.sums.at[jnp.arange(first.shape[1])[None, :], first].add(values))
 
 
+@partial(jax.jit, static_argnums=0)  # traced once for the root and the leaves: tracing is half of a warm first move
+def evaluate(evaluator: Evaluate, parameters: Any, states: State, key: Array) -> Evaluation:
+    """What the evaluator says of a batch of positions."""
+    return evaluator(parameters, states, key)
+
+
+@partial(jax.jit, static_argnums=0)
 def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
     """The record of freshly evaluated positions [B, A + 1, 4]."""
     seat = jax.vmap(game.mover)(states)
