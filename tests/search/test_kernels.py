@@ -130,7 +130,10 @@ def test_the_walk_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
     ],
     ids=["one leaf", "four leaves", "four of Gumbel's"],
 )
-def test_a_whole_search_lowers_for_cuda(rule: Rule, leaves: int, parts: tuple[str, str]) -> None:
+def test_a_whole_search_lowers_for_cuda(
+    rule: Rule, leaves: int, parts: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_on_gpu", lambda: True)
     search = Search(CONNECT, random_network(CONNECT), 8, rule, leaves=leaves)
     states = random_positions(CONNECT, BATCH, seed=3, most_moves=6)
     whole = jax.jit(search.explore).trace(random_weights(CONNECT), states, jax.random.key(0))

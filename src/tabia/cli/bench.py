@@ -237,3 +237,30 @@ def training(
         for row in rows:
             table.add_row(row.what, row.beside, row.unit, f"{row.ours:,.1f}", f"{row.other:,.1f}", f"{row.ratio:.2f}")
         printing.console().print(table)
+
+
+@app.command("first-move")
+def first_move(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Shipped agents to measure; all, if none is named.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row instead of a table.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+) -> None:
+    """Seconds to the first move of shipped agents, with an empty and with a warm compilation cache.
+
+    Each figure comes from a fresh process and is clocked after its imports. Half a minute per agent on two cores.
+
+    Example:
+      [bold]tabia bench first-move othello[/]
+    """
+    from tabia.benchmarks import first_move as measured
+
+    rows = _gather(measured.run(names), measured.METHOD, out, as_json=as_json)
+    if not as_json:
+        heading = ("empty, s", "of it loading", "warm, s", "of it loading", "CPU empty, s", "CPU warm, s")
+        table = printing.table("agent", *heading, right=heading)
+        for row in rows:
+            clocked = [number for one in (row.empty, row.warm) for number in (one.load + one.move, one.load)]
+            table.add_row(row.agent, *(f"{number:.2f}" for number in (*clocked, row.empty.cpu, row.warm.cpu)))
+        printing.console().print(table)

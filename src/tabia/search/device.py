@@ -61,6 +61,11 @@ def back_up_many(tree: Tree, paths: Path, values: Array, linked: Array, marks: A
     return jax.lax.platform_dependent(tree, paths, values, linked, marks, cuda=kernels.back_up_many, default=plainly)
 
 
+def _on_gpu() -> bool:
+    """Whether programs may run on a GPU; where not, importing Pallas and tracing kernels is left out."""
+    return jax.default_backend() == "gpu"
+
+
 def _has_kernels(tree: Tree) -> bool:
     """The kernels know the plain tree; searches that keep more use XLA everywhere."""
-    return tree.squares is None and tree.totals is None and tree.prints is None and tree.links is None
+    return _on_gpu() and tree.squares is None and tree.totals is None and tree.prints is None and tree.links is None

@@ -73,6 +73,7 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
     )
 
 
+@partial(jax.jit, static_argnums=0)  # traced once for the root and the leaves
 def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
     """The record of freshly evaluated positions [B, A + 1, 4]."""
     seat = jax.vmap(game.mover)(states)

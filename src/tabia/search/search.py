@@ -107,7 +107,7 @@ def phases(search: Search) -> list[tuple[int, int]]:
 def plant(search: Search, parameters: Any, states: State, key: Array) -> Tree:
     """Evaluate the roots and make trees of one node each; refused while tracing if they would not fit into memory."""
     layout.check(search, jax.tree.leaves(states)[0].shape[0])
-    evaluation = search.evaluate(parameters, states, key)
+    evaluation = evaluate(search.evaluate, parameters, states, key)
     return layout.new_tree(Layout.of(search), states, evaluation, search.capacity)
 
 
@@ -136,7 +136,7 @@ def narrow(
     """One simulation in every tree."""
     path = select(search, tree, root, number)
     found = look(search, tree, path, key, past)
-    evaluation = search.evaluate(parameters, found.states, jax.random.fold_in(key, number))
+    evaluation = evaluate(search.evaluate, parameters, found.states, jax.random.fold_in(key, number))
     values = jnp.where(found.settled[:, None], found.values, evaluation.values)
     child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
     tree = write(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
@@ -157,7 +157,7 @@ def wide(
     tree, paths, marks = select_many(search, tree, root, number)
     found = jax.vmap(lambda path: look(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
-    evaluation = search.evaluate(parameters, flat, jax.random.fold_in(key, number))
+    evaluation = evaluate(search.evaluate, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.settled[:, :, None], found.values, evaluation.values)
     places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
@@ -234,3 +234,9 @@ def write(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tre
 def credit(tree: Tree, first: Array, values: Array) -> Tree:
     """Tell the root's moves `first` [K, B] what the simulations through them found, the values [K, B, P]."""
     return tree._replace(sums=tree.sums.at[jnp.arange(first.shape[1])[None, :], first].add(values))
+
+
+@partial(jax.jit, static_argnums=0)  # traced once for the root and the leaves: tracing is half of a warm first move
+def evaluate(evaluator: Evaluate, parameters: Any, states: State, key: Array) -> Evaluation:
+    """What the evaluator says of a batch of positions."""
+    return evaluator(parameters, states, key)
