@@ -68,6 +68,14 @@ def test_a_match_is_told_in_words(games: tuple[Path, Result]) -> None:
     assert "8 games in 4 rounds from 4 openings of 4 moves" in words and "random in seat 2" in words
 
 
+def test_a_match_for_three_seats_says_that_it_counts_seats() -> None:
+    """Friction 19: two players who share six games of three seats have nine seats each."""
+    words = run("match", "connect:rows=3,columns=4,line=3,players=3", "random", "random:epsilon=1", "--games", 6).output
+    heading, one, other = words.splitlines()[:3]
+    assert heading.split()[0] == "seats" and one.split()[1] == other.split()[1] == "9"
+    assert "6 games have 18 seats" in words
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

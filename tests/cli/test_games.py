@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,6 +27,18 @@ def test_games_lists_every_game_and_every_door() -> None:
         assert any(line.split()[0] == known for line in result.stdout.splitlines() if line.strip())
     for door in ("pgx:", "spiel:", "file.py:"):
         assert door in result.stdout
+
+
+def test_games_fits_eighty_columns_and_keeps_the_titles() -> None:
+    """Friction 19, in a terminal of 80 columns."""
+    lines = ["import sys, rich.console", "sys.stdout.isatty = lambda: True", "from tabia.cli.main import app"]
+    command = [sys.executable, "-c", "; ".join([*lines, "app(['games'])"])]
+    setting = {**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
+    shown = subprocess.run(command, capture_output=True, check=True, text=True, env=setting).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    words = " ".join(shown.split())
+    for known in games.ids():
+        assert games.make(known).title in words
 
 
 def test_games_as_json_tells_what_the_games_declare() -> None:
