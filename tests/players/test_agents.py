@@ -55,6 +55,14 @@ def test_the_command_lists_them() -> None:
     assert all(f"az:{entry['name']}" in words for entry in told)
 
 
+@pytest.mark.parametrize("name", ["star", "star2"])
+def test_an_agent_is_refused_under_rules_it_was_not_trained_on(name: str) -> None:
+    trained_on = next(agent.game for agent in agents() if agent.name == name)
+    game = games.make(f"{trained_on},rules=people")
+    with pytest.raises(players.PlayerError, match=f"holds a network for {trained_on}, not for {game.id}"):
+        runs.load(game, runs.weights_file(name))
+
+
 @pytest.mark.long
 def test_chinese_checkers_knows_what_is_illegal() -> None:
     """S3's measure: what the policy gives to illegal moves before they are masked, in 64 games against itself."""

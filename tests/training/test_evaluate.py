@@ -129,8 +129,12 @@ SIDE = {"share": 0.93, "low": 0.87, "high": 0.97, "games": 100}
 
 def test_strength_in_words(watched) -> None:
     config = watched.training.config.changed({"evaluation.simulations": 64})
-    found = Strength(312, 300.0, {"random": SIDE | {"share": 1.0, "games": 20}, "mcts:simulations=100": SIDE},
-                     {"searched": 0.973, "network": 0.921})  # fmt: skip
+    found = Strength(
+        312,
+        300.0,
+        {"random": SIDE | {"share": 1.0, "games": 20}, "mcts:simulations=100": SIDE},
+        {"searched": 0.973, "network": 0.921},
+    )
     assert strength.describe(found, config) == (
         "Strength after 5.0 minutes, iteration 312 (64 simulations per move, random openings)",
         [
@@ -145,8 +149,9 @@ def test_strength_in_words(watched) -> None:
 
 def test_the_newest_evaluation_is_the_one_of_the_metrics(watched) -> None:
     found, line = strength.latest(watched.run), metrics.read(watched.run)[-1]
-    assert found == Strength(4, line["seconds"], line["matches"],
-                             {"searched": line["keeps_searched"], "network": line["keeps_network"]})  # fmt: skip
+    assert found == Strength(
+        4, line["seconds"], line["matches"], {"searched": line["keeps_searched"], "network": line["keeps_network"]}
+    )
     assert strength.measured([{"cycle": 1, "seconds": 1.0}]) == []
 
 

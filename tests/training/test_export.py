@@ -52,8 +52,9 @@ def events(path: Path) -> list[Any]:
 
 
 def series(path: Path, tag: str) -> list[tuple[int, float]]:
-    return [(event.step, value.simple_value) for event in events(path) for value in event.summary.value
-            if value.tag == tag]  # fmt: skip
+    return [
+        (event.step, value.simple_value) for event in events(path) for value in event.summary.value if value.tag == tag
+    ]
 
 
 def test_tensorboard_events_are_the_metrics(watched, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from tabia.evaluation import accuracy
 from tabia.evaluation.match import Match, play
-from tabia.evaluation.positions import Positions
 from tabia.evaluation.records import Record
 from tabia.evaluation.tally import tally
 from tabia.players.player import Player
@@ -57,13 +56,11 @@ class Evaluate(Onlooker):
 
     def __init__(self) -> None:
         self._opponents: list[Player] = []
-        self._positions: Positions | None = None
         self._since = (0.0, 0.0)  # seconds and progress at the last evaluation
         self._cost = _FIRST  # seconds one takes, without compilation
 
     def begun(self, training: Training) -> None:
-        plan = Plan(training.config)
-        self._opponents, self._positions = opponents(plan), positions(plan)
+        self._opponents = opponents(Plan(training.config))
         self._since = (training.ledger.seconds, training.progress)
 
     def cycled(self, training: Training, report: Report) -> dict[str, Any]:
@@ -94,11 +91,12 @@ class Evaluate(Onlooker):
             side = self._against(training, us, opponent, allowed, until)
             if side is not None:
                 found.setdefault("matches", {})[opponent.spec] = side
-        if self._positions is not None and not training.stopping:
+        judged = None if training.stopping else positions(plan)
+        if judged is not None:
             searched = settings.simulations or plan.config.search.simulations
             for name, simulations in (("network", 0), ("searched", searched)):
                 us = seated(plan, playing(training.state), simulations, name)
-                found[f"keeps_{name}"] = accuracy.agreement(us, self._positions).all.keeps
+                found[f"keeps_{name}"] = accuracy.agreement(us, judged).all.keeps
         return found
 
     def _against(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tabia.evaluation.match import check_batch
 from tabia.evaluation.positions import Positions, draw
 from tabia.evaluation.seating import MatchError
@@ -50,8 +52,9 @@ def opponents(plan: Plan) -> list[Player]:
         raise TrainingError(f"[evaluation] {error}") from None
 
 
+@lru_cache(maxsize=1)
 def positions(plan: Plan) -> Positions | None:
-    """The positions on which a run is compared with perfect play; None where it is not."""
+    """The positions on which a run is compared with perfect play, drawn once; None where it is not."""
     settings = plan.config.evaluation
     wanted = settings.positions
     if wanted < 0:

@@ -22,8 +22,12 @@ _MATCHES = (
 
 def section(config: Config, evaluations: Sequence[Strength], rated: Rated | str, figures: dict[str, str]) -> list[str]:
     """The paragraphs, tables and figures; `figures` holds the Markdown of each by its name."""
-    return ["## Strength", *_matches(config, evaluations, figures), *_perfect(evaluations, figures),
-            *_ratings(rated, figures)]  # fmt: skip
+    return [
+        "## Strength",
+        *_matches(config, evaluations, figures),
+        *_perfect(evaluations, figures),
+        *_ratings(rated, figures),
+    ]
 
 
 def verdict(config: Config, evaluations: Sequence[Strength]) -> str:
