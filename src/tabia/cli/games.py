@@ -20,7 +20,7 @@ GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game's id, or fil
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Moves = Annotated[str, typer.Option(help="Moves to play first; spaces are optional where names are clear.")]
 Picture = Annotated[Path | None, typer.Option(help="Write an SVG picture; - means standard output.")]
-Trials = Annotated[int, typer.Option("--games", min=1, help="Random games to play (fewer of long ones).")]
+Trials = Annotated[int, typer.Option("--games", min=1, max=100_000, help="Random games to play (fewer of long ones).")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same output.")]
 
 _HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
