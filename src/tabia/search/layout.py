@@ -100,11 +100,6 @@ def check(search: Search, batch: int) -> None:
         raise SearchError(f"simulations={search.simulations:,}: a tree has at most {MOST_NODES:,} nodes.")
 
 
-def largest_batch(search: Search) -> int:
-    """How many positions can be searched at once within the limit."""
-    return memory.device_limit().bytes // max(sum(need.bytes for need in needs(search, 1)), 1)
-
-
 def needs(search: Search, batch: int, *, simulations: int | None = None) -> list[Need]:
     """The memory that a search of so many positions at once takes, by setting; with another number of simulations."""
     simulations = search.simulations if simulations is None else simulations
