@@ -32,7 +32,7 @@ def games(
         list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to measure; all, if none is named.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A rough figure in a few seconds.")] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Games played side by side.")] = 1024,
+    batch: Annotated[int, typer.Option(min=1, max=2**20, help="Games played side by side.")] = 1024,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
 ) -> None:
@@ -134,7 +134,7 @@ def leaves(
 
 @app.command("rollouts")
 def rollouts(
-    batch: Annotated[int, typer.Option(min=1, help="Positions our side searches side by side.")] = 256,
+    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions our side searches side by side.")] = 256,
     cores: Annotated[int, typer.Option(min=1, help="Cores our side may use; OpenSpiel's bot uses one.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
@@ -166,7 +166,7 @@ def networks(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets to measure; all, if none is named.")
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Positions side by side.")] = 256,
+    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions side by side.")] = 256,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
 ) -> None:

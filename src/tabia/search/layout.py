@@ -101,19 +101,15 @@ def check(search: Search, batch: int) -> None:
         raise SearchError(f"simulations={search.simulations:,}: a tree has at most {MOST_NODES:,} nodes.")
 
 
-def largest_batch(search: Search) -> int:
-    """How many positions can be searched at once within the limit."""
-    return memory.device_limit().bytes // max(sum(need.bytes for need in needs(search, 1)), 1)
-
-
-def needs(search: Search, batch: int) -> list[Need]:
-    """The memory that a search of so many positions at once takes, by setting."""
+def needs(search: Search, batch: int, *, simulations: int | None = None) -> list[Need]:
+    """The memory that a search of so many positions at once takes, by setting; with another number of simulations."""
+    simulations = search.simulations if simulations is None else simulations
     fixed, node = _lane_bytes(Layout.of(search))
     schedule = _SCHEDULE_BYTES if isinstance(search.rule, Gumbel) else 0
     path = _PATH_BYTES * search.depth
     where = "for the tree of one position" if batch == 1 else f"for the trees of {batch:,} positions"
     return [
-        Need("simulations", search.simulations, batch * search.simulations * (node + schedule), where,
+        Need("simulations", simulations, batch * simulations * (node + schedule), where,
              step=search.leaves, most=MOST_NODES),
         Need("keep", search.keep, batch * (search.capacity - search.simulations) * node, "for the nodes kept"),
         Need("batch", batch, batch * fixed, "for the roots"),

@@ -11,7 +11,6 @@ from itertools import chain
 
 from tabia.evaluation.wave import padded_size
 from tabia.search import layout, memory
-from tabia.search.errors import SearchError
 from tabia.search.memory import Need
 from tabia.training import contest
 from tabia.training.errors import TrainingError
@@ -25,14 +24,11 @@ _FLOAT = 4  # bytes
 def check(plan: Plan) -> None:
     """Refuse a run whose trees, batches or weights need more memory than the limit, at any stage of its schedule."""
     limit = memory.device_limit()
-    try:
-        for board in chain.from_iterable(stage.boards for stage in plan.stages):
-            for needs in (playing(board), learning(board), *judging(board)):
-                sentence = memory.shortage(needs, limit)
-                if sentence is not None:
-                    raise TrainingError(sentence)
-    except SearchError as error:
-        raise TrainingError(str(error)) from None
+    for board in chain.from_iterable(stage.boards for stage in plan.stages):
+        for needs in (playing(board), learning(board), *judging(board)):
+            sentence = memory.shortage(needs, limit)
+            if sentence is not None:
+                raise TrainingError(sentence)
 
 
 def working_bytes(plan: Plan) -> int:
@@ -47,8 +43,8 @@ def playing(plan: Plan) -> list[Need]:
     if plan.config.selfplay.teacher:
         return [weights(plan)]
     simulations = max(settings.simulations, settings.fast_simulations)
-    search = make_search(plan.game, plan.network, settings, simulations)
-    return [weights(plan), *_named("search", layout.needs(search, games))]
+    search = make_search(plan.game, plan.network, settings, 1)  # with all of them it would refuse to be made
+    return [weights(plan), *_named("search", layout.needs(search, games, simulations=simulations))]
 
 
 def learning(plan: Plan) -> list[Need]:
@@ -67,8 +63,9 @@ def judging(plan: Plan) -> list[list[Need]]:
         searches.append(("gate", gate.simulations or plan.config.search.simulations, gate.games))
     if evaluation.every and evaluation.simulations:
         searches.append(("evaluation", evaluation.simulations, evaluation.games))
+    search = contest.make_search(plan, 1)
     return [
-        _named(section, layout.needs(contest.make_search(plan, simulations), padded_size(min(games, contest.TOGETHER))))
+        _named(section, layout.needs(search, padded_size(min(games, contest.TOGETHER)), simulations=simulations))
         for section, simulations, games in searches
     ]
 
