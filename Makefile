@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/$(PIP) install --quiet -c constraints.txt hatchling editables
 	@$(BIN)/$(PIP) install --quiet -c constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
-	@echo "Ready. Try: $(BIN)/tabia show connect4 --moves 4453"
+	@echo "Ready. Try: source $(BIN)/activate && tabia play connect4"
 
 test: setup ## Run all tests but the long ones.
 	$(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile

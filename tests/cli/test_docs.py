@@ -33,6 +33,14 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
             assert re.fullmatch(pattern, result.output.rstrip()), f"$ tabia {command}\n{result.output}"
 
 
+def test_the_readme_activates_the_environment_before_it_calls_tabia() -> None:
+    """Friction 12: every command works as it is copied, in the order of the page."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line[2:] for block in BLOCK.findall(text) for line in block.splitlines() if line.startswith("$ ")]
+    assert commands[:2] == ["make setup", "source .venv/bin/activate"]
+    assert all(command.startswith("tabia ") for command in commands[2:])
+
+
 @pages
 def test_sessions_run(page: Path) -> None:
     failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8")

@@ -30,9 +30,7 @@ def test_the_chain_is_the_best_of_all_subsets() -> None:
     for _ in range(60):
         elo = [0.0, *sorted(dice.uniform(0, 1200) for _ in range(dice.randint(1, 8)))]
         inner = range(1, len(elo) - 1)
-        subsets = [
-            [0, *kept, len(elo) - 1] for n in range(len(inner) + 1) for kept in itertools.combinations(inner, n)
-        ]
+        subsets = [[0, *kept, len(elo) - 1] for n in range(len(inner) + 1) for kept in itertools.combinations(inner, n)]
 
         def cost(places: list[int], elo: list[float] = elo) -> float:
             return sum(measuring._cost(elo[b] - elo[a]) for a, b in pairwise(places))

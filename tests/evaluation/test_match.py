@@ -111,6 +111,12 @@ def test_players_are_asked_in_few_sizes_and_told_the_ply() -> None:
     assert plies[0] == 2 and plies == sorted(plies) and max(plies) < max(len(record.moves) for record in played.records)
 
 
+def test_a_smallest_batch_leaves_one_size() -> None:
+    ASKED.clear()
+    play(_match(players=(First(CONNECT3), RANDOM), opening_moves=2, together=24, smallest=32))
+    assert {size for size, _ in ASKED} == {32}
+
+
 def test_duplicates_are_found_and_not_counted() -> None:
     first = First(CONNECT3)
     # Two openings for eight rounds of a deterministic player against itself: two games, each four times.

@@ -72,10 +72,14 @@ def test_every_game_says_what_you_play_and_what_for(game_id: str) -> None:
     goals = [game.goal(seat) for seat in range(game.num_players)]
     assert all(goal.endswith(".") and goal != Game.goal(game, 0) for goal in goals)
     mark = pieces[0].partition(",")[0]
-    assert len(mark) > 1 or game_id in {"tictactoe", *LINES, "pgx:hex"} or mark in game.draw(game.init(jax.random.key(0)))
+    assert (
+        len(mark) > 1 or game_id in {"tictactoe", *LINES, "pgx:hex"} or mark in game.draw(game.init(jax.random.key(0)))
+    )
 
 
-@pytest.mark.parametrize("game_id", ["chinese-checkers", "chinese-checkers:fields=121", "checkers:limit=40,no_progress=9"])
+@pytest.mark.parametrize(
+    "game_id", ["chinese-checkers", "chinese-checkers:fields=121", "checkers:limit=40,no_progress=9"]
+)
 def test_a_limit_is_reached_exactly_when_no_moves_are_left(game_id: str) -> None:
     game, dice = make(game_id), np.random.default_rng(0)
     step, state = jax.jit(game.step), game.init(jax.random.key(0))
@@ -96,7 +100,9 @@ def test_chinese_checkers_names_its_rows_and_each_seats_corner(players: int) -> 
     game = make(f"chinese-checkers:fields=121,players={players}")
     state = game.init(jax.random.key(0))
     board = game.draw(state)
-    for height, width in zip("abcdefghijklmnopq", [1, 2, 3, 4, 13, 12, 11, 10, 9, 10, 11, 12, 13, 4, 3, 2, 1], strict=True):
+    for height, width in zip(
+        "abcdefghijklmnopq", [1, 2, 3, 4, 13, 12, 11, 10, 9, 10, 11, 12, 13, 4, 3, 2, 1], strict=True
+    ):
         last = f" {height}{width}$" if width > 1 else "$"
         assert re.search(rf"^ *{height}1 [^ ](   [^ ]){{{width - 1}}}{last}", board, re.MULTILINE)
     for seat in range(players):

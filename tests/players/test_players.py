@@ -9,6 +9,7 @@ import pytest
 
 from tabia import games, players
 from tabia.games.moves import replay
+from tabia.players import modifiers
 from tabia.players.modifiers import heated
 
 from .playing import play, starts, step
@@ -140,6 +141,16 @@ def test_temperature_raises_odds_to_its_inverse() -> None:
     for temperature in (0.5, 1.0, 2.0):
         expected = np.array([0.5, 0.3, 0.2, 0.0]) ** (1 / temperature)
         np.testing.assert_allclose(heated(policy, temperature)[0], expected / expected.sum(), atol=1e-6)
+
+
+def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None:
+    game = games.make("connect3")
+    states = starts(game, 16)
+    players.make("random:epsilon=0.5", game).choose(states, jax.random.key(0))
+    programs = modifiers._strayed._cache_size()
+    for text in ("random:epsilon=0.1", "random:temperature=2", "random:temperature=0.3,epsilon=0.2"):
+        players.make(text, game).choose(states, jax.random.key(0))
+    assert modifiers._strayed._cache_size() == programs
 
 
 def test_epsilon_errs_as_often_as_it_says_and_first_moves_are_random() -> None:
