@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from tabia.games import Game
 
 Players = Annotated[
-    list[str],
-    typer.Argument(metavar="PLAYER PLAYER...", help="Players: random, mcts:simulations=800, mine.py:Class ..."),
+    list[str], typer.Argument(metavar="PLAYER PLAYER...", help="Players: random, mcts:simulations=800, my.py:Class.")
 ]
 Games = Annotated[
     int, typer.Option("--games", min=1, help="Games to play, rounded up so that every seating is played.")
