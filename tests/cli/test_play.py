@@ -126,7 +126,7 @@ def test_a_game_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch, tmp
         (["connect4", "--terminal", "--against", "mtcs"], "Did you mean mcts?"),
         (["chinese-checkers", "--terminal", *["--against", "random"] * 3], "2 seats are free"),
         (["connect4", "--terminal", "--moves", "9"], "'9' is not legal here"),
-        (["connect4", "--terminal", "--load", "x"], "leave the others out"),
+        (["--terminal", "--load", "x", "--moves", "44"], "leave --moves out"),
         (["--terminal", "--load", "/no/such/file"], "cannot be read"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rich.text import Text
 from tabia.cli import printing
 from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
+from tabia.core.trust import names_code
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, RecordError
 from tabia.games import Game, State
@@ -193,8 +195,15 @@ class Terminal:
         if self.sitting.over:
             return f"Goodbye. The moves were: {moves}"
         if self._keep():
-            return f"The game is kept. Go on with: tabia play --terminal --load {escape(str(autosave_path()))}"
+            return f"The game is kept. Go on with: {escape(self._again())}"
         return f"The game could not be kept in a file. Its moves so far: {moves}"
+
+    def _again(self) -> str:
+        """The command that goes on with the game; Python files must be named, or they are not run."""
+        game = [self.game.id] if names_code(self.game.id) else []
+        players = sorted({spec for spec in self.sitting.begun.players if names_code(spec)})
+        against = [word for spec in players for word in ("--against", spec)]
+        return shlex.join(["tabia", "play", *game, "--terminal", "--load", str(autosave_path()), *against])
 
 
 def autosave_path() -> Path:

@@ -76,7 +76,8 @@ def resume(path: RunPath, game: GameFile = None, players: PlayerFiles = None, as
         for note in training.notes:
             typer.echo(f"Passed over: {printable(note)}", err=True)
         if training.progress >= 1.0:
-            typer.echo(f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}", err=True)
+            words = f"{path} is finished: {training.ledger.cycle} cycles. Its report: tabia report {path}"
+            typer.echo(f"{words}{_named_game(training.config)}", err=True)
             return
         _train(training, as_json)
 
@@ -150,6 +151,13 @@ def _id(game: str | None) -> str | None:
     return None if game is None else make(game).id
 
 
+def _named_game(config: Config) -> str:
+    """The option that a run of a Python file needs."""
+    from tabia.core.trust import names_code
+
+    return f" --game {config.game}" if names_code(config.game) else ""
+
+
 def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int | None, changes: list[str]) -> Config:
     from dataclasses import replace
 
@@ -184,11 +192,11 @@ def _train(training: Training, as_json: bool) -> None:
         why = run(training, [Machine(), Evaluate(), Metrics(), StoredGames(), shown], started=_STARTED)
     path = training.run.path
     if why == "stopped":
-        typer.echo(f"Stopped and saved. Go on with: tabia resume {path}", err=True)
+        typer.echo(f"Stopped and saved. Go on with: tabia resume {path}{_named_game(training.config)}", err=True)
         raise typer.Exit(130)
     if not as_json:
         typer.echo(f"\nPlay it:  tabia play {training.config.game} --terminal --against az:{path}", err=True)
-        typer.echo(f"Report:   tabia report {path}", err=True)
+        typer.echo(f"Report:   tabia report {path}{_named_game(training.config)}", err=True)
 
 
 def _estimate(config: Config, as_json: bool) -> None:
