@@ -171,7 +171,7 @@ def test_the_checkpoints_of_a_run_are_rated_in_one_go(tmp_path: Path) -> None:
 def test_a_run_cannot_say_which_code_to_run(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
     result = run("rate", _run(tmp_path / "run", f"{tmp_path}/evil.py:Game"))
-    assert result.exit_code == 2 and "does not name a game of Tabia" in result.output
+    assert result.exit_code == 2 and "would run Python code" in result.output
 
 
 def test_accuracy_on_connect4_is_judged_by_the_solver() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tabia.cli import game_text, printing
 from tabia.cli.interrupts import on_interrupt
 from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
+from tabia.core.trust import names_code
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, RecordError
 from tabia.games import Game, State
@@ -205,7 +207,7 @@ class Terminal:
         """How to continue a game that was interrupted; it was saved after its last move."""
         if self.sitting.over or not self.saved:
             return ""
-        return f"The game is saved. Continue with: tabia play --terminal --load {autosave_path()}"
+        return f"The game is saved. Continue with: {self._again()}"
 
     def _kept(self) -> str:
         if not self.sitting.played:
@@ -214,8 +216,15 @@ class Terminal:
         if self.sitting.over:
             return f"Goodbye. The moves were: {moves}"
         if self._keep():
-            return f"The game is kept. Go on with: tabia play --load {escape(str(autosave_path()))}"
+            return f"The game is saved. Continue with: {escape(self._again())}"
         return f"The game could not be kept in a file. Its moves so far: {moves}"
+
+    def _again(self) -> str:
+        """The command that goes on with the game; Python files must be named, or they are not run."""
+        game = [self.game.id] if names_code(self.game.id) else []
+        players = sorted({spec for spec in self.sitting.begun.players if names_code(spec)})
+        against = [word for spec in players for word in ("--against", spec)]
+        return shlex.join(["tabia", "play", *game, "--load", str(autosave_path()), *against])
 
 
 def autosave_path() -> Path:

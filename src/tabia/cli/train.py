@@ -97,9 +97,9 @@ def resume(
             training.extend(minutes=minutes or 0.0, iterations=iterations or 0)
         if training.progress >= 1.0:
             finished = f"{path} is finished: {training.ledger.cycle} iterations. Its report: tabia report {path}"
-            typer.echo(finished, err=True)
+            typer.echo(f"{finished}{_named_game(training.config)}", err=True)
             typer.echo(_strength(training), err=True)
-            typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10", err=True)
+            typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10{_named_game(training.config)}", err=True)
             return
         _train(training, as_json, tensorboard)
 
@@ -173,6 +173,13 @@ def _id(game: str | None) -> str | None:
     return None if game is None else make(game).id
 
 
+def _named_game(config: Config) -> str:
+    """The option that a run of a Python file needs."""
+    from tabia.core.trust import names_code
+
+    return f" --game {config.game}" if names_code(config.game) else ""
+
+
 def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int | None, changes: list[str]) -> Config:
     from dataclasses import replace
 
@@ -202,26 +209,25 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
     from tabia.training.loop import train as run
     from tabia.training.observers import default_observers
 
+    path = training.run.path
     exports = [] if tensorboard is None else [TensorBoard(tensorboard)]
     with display(as_json) as shown:
         observers = [*default_observers(), *exports, shown]
-        stop = Stop(training, observers, shown)
+        resume = f"tabia resume {path}{_named_game(training.config)}"
+        stop = Stop(training, observers, shown, resume=resume, strength=lambda: _strength(training, "; ") + ".")
         with stop.on_interrupt():
             why = run(training, observers, started=_STARTED, signals=not interrupts.installed())
             stop.ended()
-    path = training.run.path
-    stopped = why == "stopped" or stop.number is not None
-    if not as_json:
-        typer.echo(_strength(training), err=True)
-    if stopped:
+    if why == "stopped" or stop.number is not None:
         typer.echo(interrupts.line(stop.status, stop.sentence), err=True)
         raise typer.Exit(stop.status)
     if not as_json:
+        typer.echo(_strength(training), err=True)
         typer.echo(f"\nPlay it:  tabia play {training.config.game} --against az:{path}", err=True)
-        typer.echo(f"Report:   tabia report {path}", err=True)
+        typer.echo(f"Report:   tabia report {path}{_named_game(training.config)}", err=True)
 
 
-def _strength(training: Training) -> str:
+def _strength(training: Training, separator: str = "\n  ") -> str:
     """The newest evaluation in words, or how to make one."""
     from tabia.training import strength
 
@@ -230,7 +236,7 @@ def _strength(training: Training) -> str:
     if found is not None:
         heading, results = strength.describe(found, config)
         when = heading if found.iteration == training.ledger.cycle else f"Last measured: {heading}"
-        return "\n  ".join([f"{when}:", *results])
+        return separator.join([f"{when}:", *results]).replace(":; ", ": ")
     return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 

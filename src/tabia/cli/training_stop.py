@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from tabia.cli import interrupts
@@ -27,8 +27,12 @@ class Stop:
         train(training, observers, signals=False)
     """
 
-    def __init__(self, training: Training, observers: Sequence[Observer], shown: Display) -> None:
+    def __init__(
+        self, training: Training, observers: Sequence[Observer], shown: Display, *, resume: str, strength: Callable[[], str]
+    ) -> None:
         self._training, self._observers, self._shown = training, observers, shown
+        self._resume = resume  # the command that continues the run
+        self._strength = strength  # the newest evaluation in words
         self._ended = threading.Event()
         self.number: int | None = None  # of the signal
 
@@ -47,8 +51,8 @@ class Stop:
 
     @property
     def sentence(self) -> str:
-        """How to continue."""
-        return f"Saved iteration {self._training.saved}. Continue with: tabia resume {self._training.run.path}"
+        """What was saved, how strong it is, and how to continue."""
+        return f"Saved iteration {self._training.saved}. {self._strength()} Continue with: {self._resume}"
 
     def _stop(self, number: int) -> str | None:
         self.number = number
@@ -61,6 +65,6 @@ class Stop:
 
     def _too_late(self) -> str:
         self._shown.close()
-        saved, path = self._training.saved, self._training.run.path
+        saved = self._training.saved
         what = f"The newest checkpoint is of iteration {saved}." if saved >= 0 else "Nothing was saved yet."
-        return f"{what} Continue with: tabia resume {path}"
+        return f"{what} Continue with: {self._resume}"
