@@ -117,3 +117,17 @@ def test_networks_are_measured_by_name(tmp_path: Path) -> None:
     assert json.loads(out.read_text())["rows"] == [row]
     unknown = CliRunner().invoke(app, ["bench", "networks", "mpl"])
     assert unknown.exit_code == 2 and "mlp" in unknown.stderr
+
+
+def test_first_moves_are_of_shipped_agents() -> None:
+    result = CliRunner().invoke(app, ["bench", "first-move", "nobody"])
+    assert result.exit_code == 2 and "No agent is called 'nobody'; shipped are " in result.stderr
+
+
+@pytest.mark.long
+def test_a_warm_cache_shortens_the_first_move() -> None:
+    result = CliRunner().invoke(app, ["bench", "first-move", "tictactoe", "--json"])
+    assert result.exit_code == 0, result.output
+    row = json.loads(result.stdout)
+    assert row["agent"] == row["game"] == "tictactoe"
+    assert 0 < row["warm"]["cpu"] < row["empty"]["cpu"]

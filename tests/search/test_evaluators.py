@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +13,8 @@ from jax import Array
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.games.tictactoe import State as Board
-from tabia.search.evaluators import Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
+from tabia.search import Search
+from tabia.search.evaluators import Evaluation, Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
 
 from .positions import one, random_network, random_positions, random_weights
 from .toy_games import Race, Ring
@@ -113,3 +117,18 @@ def test_mix_weighs_values_and_keeps_the_first_ones_moves() -> None:
     np.testing.assert_allclose(np.asarray(both.values), 0.75 * np.asarray(alone.values), atol=1e-6)
     np.testing.assert_array_equal(np.asarray(both.logits), np.asarray(alone.logits))
     assert np.abs(np.asarray(alone.values)).max() > 0
+
+
+def test_a_search_traces_its_evaluator_once() -> None:
+    # Root and leaves share one trace: people wait for tracing before every first move.
+    traced = []
+
+    @dataclass(frozen=True)
+    class Counting(Uniform):
+        def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+            traced.append(1)
+            return super().__call__(parameters, states, key)
+
+    states = jax.vmap(TICTACTOE.init)(jax.random.split(KEY, 3))
+    jax.eval_shape(Search(TICTACTOE, Counting(TICTACTOE), 4).explore, None, states, KEY)
+    assert len(traced) == 1
