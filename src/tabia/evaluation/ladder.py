@@ -29,6 +29,7 @@ from tabia.games.game import Game
 from tabia.players import make
 from tabia.players.ladder import ANCHOR, Rung
 from tabia.players.player import Player
+from tabia.players.reading import power_of_two
 from tabia.players.spec import parse
 
 STEP, NARROW, WIDE = 200.0, 100.0, 300.0  # Elo from rung to rung: the aim, and the bounds
@@ -71,7 +72,7 @@ class Plan:
         """The match of one pairing: all its games side by side, so that every player needs few programs."""
         own = zlib.crc32(" ".join(player.spec for player in players).encode())
         # On an accelerator a full batch costs as little as a small one; on a CPU the late, small batches are cheaper.
-        smallest = 1 << (self.games // (8 if jax.default_backend() == "cpu" else 2)).bit_length()
+        smallest = power_of_two(self.games // (8 if jax.default_backend() == "cpu" else 2))
         return Match(
             self.game, players, self.games, opening_moves=self.opening_moves, seed=game_seed(self.seed, own),
             together=self.games + 8, smallest=max(8, smallest),
