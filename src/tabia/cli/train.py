@@ -99,7 +99,9 @@ def resume(
             finished = f"{path} is finished: {training.ledger.cycle} iterations. Its report: tabia report {path}"
             typer.echo(f"{finished}{_named_game(training.config)}", err=True)
             typer.echo(_strength(training), err=True)
-            typer.echo(f"Train it for longer with: tabia resume {path} --minutes 10{_named_game(training.config)}", err=True)
+            typer.echo(
+                f"Train it for longer with: tabia resume {path} --minutes 10{_named_game(training.config)}", err=True
+            )
             return
         _train(training, as_json, tensorboard)
 
@@ -214,7 +216,7 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
     with display(as_json) as shown:
         observers = [*default_observers(), *exports, shown]
         resume = f"tabia resume {path}{_named_game(training.config)}"
-        stop = Stop(training, observers, shown, resume=resume, strength=lambda: _strength(training, "; ") + ".")
+        stop = Stop(training, observers, shown, resume=resume, strength=lambda: _strength(training, one_line=True))
         with stop.on_interrupt():
             why = run(training, observers, started=_STARTED, signals=not interrupts.installed())
             stop.ended()
@@ -227,7 +229,7 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
         typer.echo(f"Report:   tabia report {path}{_named_game(training.config)}", err=True)
 
 
-def _strength(training: Training, separator: str = "\n  ") -> str:
+def _strength(training: Training, *, one_line: bool = False) -> str:
     """The newest evaluation in words, or how to make one."""
     from tabia.training import strength
 
@@ -236,7 +238,7 @@ def _strength(training: Training, separator: str = "\n  ") -> str:
     if found is not None:
         heading, results = strength.describe(found, config)
         when = heading if found.iteration == training.ledger.cycle else f"Last measured: {heading}"
-        return separator.join([f"{when}:", *results]).replace(":; ", ": ")
+        return f"{when}: {'; '.join(results)}." if one_line else "\n  ".join([f"{when}:", *results])
     return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 
 

@@ -28,7 +28,13 @@ class Stop:
     """
 
     def __init__(
-        self, training: Training, observers: Sequence[Observer], shown: Display, *, resume: str, strength: Callable[[], str]
+        self,
+        training: Training,
+        observers: Sequence[Observer],
+        shown: Display,
+        *,
+        resume: str,
+        strength: Callable[[], str],
     ) -> None:
         self._training, self._observers, self._shown = training, observers, shown
         self._resume = resume  # the command that continues the run
