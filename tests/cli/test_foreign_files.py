@@ -322,6 +322,15 @@ def test_names_in_records_do_not_reach_the_terminal_as_escapes(proof: Path) -> N
     refused(tabia("play", "--terminal", "--load", path), "control characters")
 
 
+def test_a_configuration_has_no_control_characters(proof: Path) -> None:
+    for key in ("recipe", "game", "other_boards"):
+        path = run_directory(proof.parent / key)
+        value = json.dumps([ESCAPE] if key == "other_boards" else ESCAPE)
+        game = "" if key == "game" else 'game = "tictactoe"\n'
+        (path / "config.toml").write_text(f"{game}{key} = {value}\n")
+        refused(tabia("resume", path), f"{key} contains control characters")
+
+
 def test_lines_of_a_file_do_not_reach_the_terminal_as_escapes(tmp_path: Path) -> None:
     path = tmp_path / "positions.txt"
     path.write_text(f"b2\n{ESCAPE}\n\x9b31m\n")

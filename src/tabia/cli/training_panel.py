@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tabia.cli.printing import escape
 from tabia.training.loop import Training
 from tabia.training.pace import Pace
 

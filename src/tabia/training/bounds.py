@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tabia.core.text import quote
+from tabia.core.text import is_printable, quote
 from tabia.games.errors import did_you_mean
 from tabia.training.errors import TrainingError
 
@@ -24,6 +24,8 @@ def check_bounds(settings: Any) -> None:
     """Refuse a value of the wrong type or out of its range, with what it may be."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
+        if not all(map(is_printable, _texts(value))):
+            raise TrainingError(f"{_name(settings, field)} contains control characters: {quote(value)}.")
         if "low" in field.metadata:
             _check_number(settings, field, value)
         elif "words" in field.metadata and (type(value) is not str or value not in field.metadata["words"]):
@@ -46,6 +48,10 @@ def _check_number(settings: Any, field: dataclasses.Field[Any], value: Any) -> N
     if not right or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
         raise TrainingError(f"{_name(settings, field)} is {kind} from {low:g} to {high:g}; got {quote(value)}.")
+
+
+def _texts(value: Any) -> list[str]:
+    return [entry for entry in (value if isinstance(value, tuple) else (value,)) if isinstance(entry, str)]
 
 
 def _are_texts(value: Any) -> bool:

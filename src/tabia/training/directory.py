@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tabia.core import files, trust
 from tabia.core.locks import FileLock
-from tabia.core.text import quote
+from tabia.core.text import plain, quote
 from tabia.games import identity
 from tabia.training import settings
 from tabia.training.config import Config
@@ -56,8 +56,8 @@ class RunDirectory:
         """Refuse a directory where another run, or anything else, lives; what a failed creation left is no obstacle."""
         if files.exists(self.path / CONFIG):
             raise TrainingError(
-                f"{self.path} holds a run already. Go on with it by `tabia resume {self.path}`, or give another "
-                "directory with --out."
+                f"{self.path} holds a run of {plain(self._read_config().game)} already. Go on with it by "
+                f"`tabia resume {self.path}`, or give another directory with --out."
             )
         if not files.exists(self.path):
             return
@@ -92,15 +92,18 @@ class RunDirectory:
         A configuration that names Python files is refused, because making such a game or player runs the file, unless
         the caller has named the same ones as `game` and `players`; `command` is the one the refusal shows.
         """
+        config = self._read_config()
+        self._check_trust(config, game, players, command)
+        return config if game is None else replace(config, game=game)  # the file that the caller named
+
+    def _read_config(self) -> Config:
         try:
             text = files.read_text(self.path / CONFIG, _LARGEST_CONFIG, within=self.path)
         except FileNotFoundError:
             raise TrainingError(f"{self.path} holds no run: it has no {CONFIG}.") from None
         except OSError as error:
             raise TrainingError(f"{self.path / CONFIG} cannot be read: {error.strerror or error}.") from None
-        config = settings.from_toml(text, str(self.path / CONFIG))
-        self._check_trust(config, game, players, command)
-        return config if game is None else replace(config, game=game)  # the file that the caller named
+        return settings.from_toml(text, str(self.path / CONFIG))
 
     def _check_trust(self, config: Config, game: str | None, players: tuple[str, ...], command: str) -> None:
         source, fix = str(self.path / CONFIG), f"tabia {command} {self.path}"

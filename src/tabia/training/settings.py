@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from tabia.core.parsing import parse_toml
-from tabia.core.text import printable, quote
+from tabia.core.text import plain, printable, quote
 from tabia.games.errors import TabiaError, did_you_mean
 from tabia.networks import NetworkConfig, presets
 from tabia.training.config import SECTIONS, Config
@@ -102,7 +102,7 @@ def _section(section: str, kind: type[Any], table: Any) -> Any:
     known = {field.name: field for field in fields(kind)}
     for name in table:
         if name not in known:
-            raise TrainingError(f"There is no setting {section}.{quote(name)}. {did_you_mean(name, known)}")
+            raise TrainingError(f"There is no setting {section}.{plain(name)}. {did_you_mean(name, known)}")
     return kind(**{name: _like(known[name].default, value) for name, value in table.items()})
 
 
