@@ -15,7 +15,7 @@ def test_closing_waits_for_the_item_asked_for_ahead() -> None:
     finished: list[float] = []
 
     def slow(number: jax.Array) -> jax.Array:
-        time.sleep(0.3)
+        time.sleep(0.5 * float(number))  # the first is ready long before the second
         finished.append(float(number))
         return number
 
