@@ -52,8 +52,8 @@ class Training:
         """A new run in an empty directory."""
         run, plan = as_run(run), Plan(config)
         plan.check()
-        memory.check(plan)
         budget.check(plan)
+        memory.check(plan)
         run.check_free()
         state = states.begin(plan)  # refuses a replay without room, so the directory comes after it
         run.create(config)

@@ -11,7 +11,7 @@ from itertools import chain
 
 from tabia.evaluation.wave import padded_size
 from tabia.search import layout, memory
-from tabia.search.memory import Need
+from tabia.search.memory import Limit, Need
 from tabia.training import contest
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
@@ -28,7 +28,16 @@ def check(plan: Plan) -> None:
         for needs in (playing(board), learning(board), *judging(board)):
             sentence = memory.shortage(needs, limit)
             if sentence is not None:
-                raise TrainingError(sentence)
+                raise TrainingError(f"{sentence}{_fewer_games(board, needs, limit)}")
+
+
+def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:
+    """How many games of self-play would fit, where it is their trees that do not."""
+    if max(needs, key=lambda need: need.bytes).setting != "search.simulations":
+        return ""
+    fixed, *growing = (need.bytes for need in needs)
+    most = memory.fitting(Need("", plan.config.selfplay.games, sum(growing), ""), limit.bytes - fixed)
+    return f" With fewer games: selfplay.games at most {most:,}." if most else ""
 
 
 def working_bytes(plan: Plan) -> int:
@@ -44,7 +53,8 @@ def playing(plan: Plan) -> list[Need]:
         return [weights(plan)]
     simulations = max(settings.simulations, settings.fast_simulations)
     search = make_search(plan.game, plan.network, settings, 1)  # with all of them it would refuse to be made
-    return [weights(plan), *_named("search", layout.needs(search, games, simulations=simulations))]
+    needs = layout.needs(search, games, simulations=simulations)
+    return [weights(plan), *_named("search.simulations", "selfplay.games", games, needs)]
 
 
 def learning(plan: Plan) -> list[Need]:
@@ -64,10 +74,12 @@ def judging(plan: Plan) -> list[list[Need]]:
     if evaluation.every and evaluation.simulations:
         searches.append(("evaluation", evaluation.simulations, evaluation.games))
     search = contest.make_search(plan, 1)
-    return [
-        _named(section, layout.needs(search, padded_size(min(games, contest.TOGETHER)), simulations=simulations))
-        for section, simulations, games in searches
-    ]
+    found = []
+    for section, simulations, games in searches:
+        batch = padded_size(min(games, contest.TOGETHER))
+        needs = layout.needs(search, batch, simulations=simulations)
+        found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
+    return found
 
 
 def weights(plan: Plan) -> Need:
@@ -76,7 +88,8 @@ def weights(plan: Plan) -> Need:
     return Need("weights", count, count * _COPIES * _FLOAT, "with averages, gradients and the optimizer's state")
 
 
-def _named(section: str, needs: Sequence[Need]) -> list[Need]:
-    """The same needs under the names that settings have in a configuration; `batch` is the number of games there."""
-    names = {"batch": "selfplay.games" if section == "search" else f"{section}.games"}
-    return [need._replace(setting=names.get(need.setting, f"{section}.{need.setting}")) for need in needs]
+def _named(simulations: str, games: str, batch: int, needs: Sequence[Need]) -> list[Need]:
+    """The needs of a search under the names of two settings of the run: what is not for simulations is for games."""
+    trees, *others = needs
+    rest = Need(games, batch, sum(need.bytes for need in others), "for the positions evaluated at once")
+    return [trees._replace(setting=simulations), rest]
