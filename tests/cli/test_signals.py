@@ -23,14 +23,14 @@ from tabia.training.loop import Training
 SECONDS, TRAINING_SECONDS = 2.0, 15.0
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 GAMES = Path("games.txt")
-COMMANDS = {
+COMMANDS = {  # each takes minutes
     "match": "match tictactoe mcts:simulations=60 random --games 90000 --openings 9 --out games.txt",
-    "accuracy": "accuracy tictactoe mcts:simulations=30000 --positions 500",
-    "analyse": "analyse connect4 --player mcts:simulations=20000",
+    "accuracy": "accuracy tictactoe mcts:simulations=400000 --positions 2",
+    "analyse": "analyse connect4 --player mcts:simulations=400000",
     "prove": "prove tictactoe mcts:simulations=20000",
     "train": "train tictactoe --out run --set cycles=100000 --set evaluation.every=0",
     "tournament": "tournament tictactoe random greedy mcts:simulations=60 --games 90000 --out games.txt",
-    "bench": "bench games connect4 othello",
+    "bench": "bench games",
 }
 
 
