@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,6 +119,15 @@ def test_a_game_file_runs_once_the_user_names_it(proof: Path) -> None:
     path = record(proof.parent / "game.txt", game="evil.py:Evil")
     tabia("play", "evil.py:Evil", "--terminal", "--load", path)
     assert proof.exists()
+
+
+def test_a_saved_game_of_ones_own_goes_on_as_the_command_says(proof: Path) -> None:
+    shutil.copy(Path(__file__).parents[2] / "examples" / "nim.py", proof.parent)
+    first = tabia("play", "nim.py:Nim", "--terminal", "--against", "human", says="a1\nquit\n")
+    command = first.stdout.rpartition("Go on with: ")[2].strip()
+    again = tabia(*shlex.split(command)[1:], says="quit\n")
+    assert again.exit_code == 0 and command in again.stdout
+    refused(tabia("play", "--terminal", "--load", command.split()[-1]), "would run Python code")
 
 
 def test_the_named_game_must_be_the_records(proof: Path) -> None:
