@@ -1,11 +1,27 @@
 """A strict climate: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
 import jax
 import pytest
 
 import tabia  # noqa: F401  it tells JAX to keep compiled programs, also between workers
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+_MOST_MAPPINGS = 30_000  # Linux allows a process 65,530 by default; LLVM crashes where one more is refused
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_programs() -> Iterator[None]:
+    """Drop compiled programs once there are many: each is a few memory mappings."""
+    yield
+    mappings = Path("/proc/self/maps")
+    if mappings.exists() and mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -124,7 +124,7 @@ def test_a_game_file_runs_once_the_user_names_it(proof: Path) -> None:
 def test_a_saved_game_of_ones_own_goes_on_as_the_command_says(proof: Path) -> None:
     shutil.copy(Path(__file__).parents[2] / "examples" / "nim.py", proof.parent)
     first = tabia("play", "nim.py:Nim", "--terminal", "--against", "human", says="a1\nquit\n")
-    command = first.stdout.rpartition("Go on with: ")[2].strip()
+    command = first.stdout.rpartition("Continue with: ")[2].strip()
     again = tabia(*shlex.split(command)[1:], says="quit\n")
     assert again.exit_code == 0 and command in again.stdout
     refused(tabia("play", "--terminal", "--load", command.split()[-1]), "would run Python code")
@@ -140,7 +140,7 @@ def test_the_named_game_must_be_the_records(proof: Path) -> None:
 def test_a_record_of_tabias_own_game_can_be_named_too(proof: Path) -> None:
     path = record(proof.parent / "game.txt", two="human", moves="b2")
     result = tabia("play", "tictactoe", "--terminal", "--load", path, says="quit\n")
-    assert result.exit_code == 0 and "Go on with" in result.stdout
+    assert result.exit_code == 0 and "Continue with" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["report", "resume"])

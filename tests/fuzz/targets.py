@@ -23,7 +23,7 @@ from tabia.games.moves import actions
 from tabia.networks import Network, presets, weights
 from tabia.players import make as make_player
 from tabia.players import registry, runs
-from tabia.training import checkpoint, metrics, report, settings
+from tabia.training import checkpoint, metrics, report, settings, strength
 from tabia.training.config import Config
 from tabia.training.directory import RunDirectory
 
@@ -262,7 +262,10 @@ def _report(place: Path, stack: contextlib.ExitStack) -> Run:
         run_directory.metrics.write_bytes(content)
         (place / "machine.json").write_bytes(b"[" + content.replace(b"\n", b",") + b"]")
         lines = metrics.read(run_directory)
-        text = report.compose(report.Found(run_directory, config, GAME, lines, {}, "No ratings."), network="none")
+        text = report.compose(
+            report.Found(run_directory, config, GAME, lines, strength.measured(lines), {}, "No ratings."),
+            network="none",
+        )
         assert "<" not in re.sub("`[^`]*`", "", text) and "\x1b" not in text  # in code spans Markdown is literal
 
     return run

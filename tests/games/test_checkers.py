@@ -327,5 +327,5 @@ def test_what_is_not_legal_changes_nothing(action):
 
 @pytest.mark.parametrize("parameters", ["no_progress=0", "limit=0"])
 def test_impossible_draws_say_what_is_allowed(parameters):
-    with pytest.raises(GameError, match="1 or more"):
+    with pytest.raises(GameError, match="1 to 100,000"):
         games.make(f"checkers:{parameters}")

@@ -327,7 +327,7 @@ def test_bad_input() -> None:
         ("chinese-checkers:fields=61", "37 or 121 fields, not 61"),
         ("chinese-checkers:players=2", "players=2 with fields=37: .* 3 with fields=37; 2, 3, 4, 6 with fields=121"),
         ("chinese-checkers:fields=121,players=5", "players=5 with fields=121"),
-        ("chinese-checkers:moves_each=0", "at least one move"),
+        ("chinese-checkers:moves_each=0", "from 1 to 100,000 moves"),
     ):
         with pytest.raises(GameError, match=said):
             games.make(text)

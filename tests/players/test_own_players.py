@@ -14,12 +14,12 @@ from tabia import games, players
 from tabia.cli.main import app
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
+from tabia.games.errors import TabiaError
 from tabia.games.moves import replay
 from tabia.players import PlayerError
 from tabia.training import settings
-from tabia.training.errors import TrainingError
-from tabia.training.evaluate import opponents
-from tabia.training.plan import Plan
+from tabia.training.directory import RunDirectory
+from tabia.training.loop import Training
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GAME = games.make("tictactoe")
@@ -241,18 +241,19 @@ def test_a_record_does_not_run_the_file_it_names(trap, folder):
     record = Record("tictactoe", 1, ("human", "trap.py:Trap"), ("a1",), (0.0, 0.0), end="unfinished")
     records.save(folder / "game.txt", Book({}, [record]))
     result = CliRunner().invoke(app, ["play", "--terminal", "--load", "game.txt"])
-    assert result.exit_code == 2 and "Such a file runs only if you name it on the command line" in result.output
+    assert result.exit_code == 2 and "would run Python code" in result.output
     assert not trap.exists()
 
 
 @pytest.mark.parametrize("where", ["evaluation", "selfplay"])
-def test_a_configuration_does_not_run_the_file_it_names(trap, where):
+def test_a_configuration_does_not_run_the_file_it_names(trap, folder, where):
     tables = {
         "evaluation": {"evaluation": {"every": 1, "opponents": ["trap.py:Trap"]}},
         "selfplay": {"selfplay": {"teacher": "trap.py:Trap"}},
     }[where]
-    with pytest.raises((TrainingError, PlayerError), match="runs only if you name it"):
-        plan = Plan(settings.from_tables({"game": "tictactoe", **tables}))
-        opponents(plan)
-        plan.check_now(cycles=1)
+    (folder / "run").mkdir()
+    config = settings.from_tables({"game": "tictactoe", **tables})
+    (folder / "run" / "config.toml").write_text(settings.to_toml(config))
+    with pytest.raises(TabiaError, match=r"would run Python code|initialize can teach"):
+        Training.resume(RunDirectory(folder / "run"))
     assert not trap.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def test_what_is_no_extension_is_refused_and_changes_nothing(run: RunDirectory) 
             training.extend(**more)
     result = command("resume", run.path, "--minutes", 1, "--iterations", 1)
     assert result.exit_code == 2 and "minutes or by iterations" in result.stderr
-    with run.locked():
+    with (run.path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as another process would
         result = command("resume", run.path, "--minutes", 1)
         assert result.exit_code == 2 and "another process" in result.stderr
     assert (run.path / "config.toml").read_bytes() == before
@@ -98,7 +100,7 @@ def test_a_stopped_run_says_how_strong_it_was_when_last_measured(run: RunDirecto
 
     monkeypatch.setattr(loop, "train", stopped)
     result = command("resume", run.path, "--iterations", 2)
-    assert result.exit_code == 130 and "Stopped and saved." in result.stderr
+    assert result.exit_code == 130 and "tabia: interrupted. Saved iteration" in result.stderr
     assert "Last measured: Strength after" in result.stderr and "iteration 4 (" in result.stderr
 
 

@@ -184,7 +184,7 @@ def test_a_move_named_like_a_formula_is_drawn(run: RunDirectory, monkeypatch: py
     monkeypatch.setattr(type(make("tictactoe")), "move_name", lambda self, action, state=None: f"$\\frac{{${action}")
     lines = metrics.read(run)
     assert sum("first_moves" in line for line in lines) >= 2
-    report.figures.draw(run, make("tictactoe"), TINY, lines)
+    report.figures.draw(run, make("tictactoe"), TINY, lines, [])
     assert (run.path / "figures" / "openings.svg").exists()
 
 

@@ -35,7 +35,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.core.text import quote
+from tabia.core.text import plain
 from tabia.games import drawing
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
@@ -74,7 +74,7 @@ class ChineseCheckers(Game):
         if self.moves_each is not None and not 1 <= self.moves_each <= 100_000:
             raise GameError(f"moves_each={self.moves_each}: every seat has from 1 to 100,000 moves.")
         if self.rules not in (None, "people"):
-            raise GameError(f"rules={quote(self.rules)}: chinese-checkers has its default rules or rules=people.")
+            raise GameError(f"rules={plain(self.rules)}: chinese-checkers has its default rules or rules=people.")
         if self.rules and self.fields != 121:
             raise GameError(f"rules={self.rules} with fields={self.fields}: these rules need fields=121.")
         if self.moves_each == _MOVES_EACH[self.fields]:
