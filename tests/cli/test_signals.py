@@ -72,7 +72,8 @@ class Process:
         begun = time.monotonic()
         self.process.send_signal(number)
         try:
-            stdout, stderr = self.process.communicate(timeout=3 * TRAINING_SECONDS)
+            self.process.wait(3 * TRAINING_SECONDS)  # before stdin is closed, which ends some commands too
+            stdout, stderr = self.process.communicate()
         except subprocess.TimeoutExpired:
             self.process.kill()
             stdout, stderr = self.process.communicate()
