@@ -29,7 +29,7 @@ COMMANDS = {  # each takes minutes
     "analyse": "analyse connect4 --player mcts:simulations=400000",
     "prove": "prove tictactoe mcts:simulations=20000",
     "train": "train tictactoe --out run --set cycles=100000 --set evaluation.every=0",
-    "tournament": "tournament tictactoe random greedy mcts:simulations=60 --games 90000 --out games.txt",
+    "tournament": "tournament tictactoe random mcts:simulations=30 mcts:simulations=60 --games 90000 --out games.txt",
     "bench": "bench games",
 }
 
@@ -72,7 +72,8 @@ class Process:
         begun = time.monotonic()
         self.process.send_signal(number)
         try:
-            stdout, stderr = self.process.communicate(timeout=3 * TRAINING_SECONDS)
+            self.process.wait(3 * TRAINING_SECONDS)  # before stdin is closed, which ends some commands too
+            stdout, stderr = self.process.communicate()
         except subprocess.TimeoutExpired:
             self.process.kill()
             stdout, stderr = self.process.communicate()
@@ -228,7 +229,7 @@ def test_a_game_in_the_terminal_is_saved_and_continued(tmp_path: Path, monkeypat
     assert ended.stderr == (f"tabia: interrupted. The game is saved. Continue with: tabia play --load {saved}\n")
 
 
-LONG_ITERATIONS = "--set selfplay.plies=600 --set search.simulations=400 --set checkpoints.every=1000"
+LONG_ITERATIONS = "--set selfplay.plies=120 --set search.simulations=400 --set checkpoints.every=1000"
 
 
 @pytest.mark.long

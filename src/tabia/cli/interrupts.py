@@ -43,7 +43,8 @@ class _Registered:
 
 _registered: list[_Registered] = []
 _leaving = threading.Lock()  # taken by the thread that ends the process, and never released
-_saving: threading.Thread | None = None
+_received: list[int] = []  # numbers of signals
+_ends_by_itself = threading.Event()  # the command does, after a signal
 
 
 def install() -> None:
@@ -60,7 +61,8 @@ def install() -> None:
 
 
 def _handler(number: int, frame: FrameType | None) -> None:
-    """Nothing: its presence makes the C-level handler write to the pipe instead of ending the process."""
+    """Hardly anything: its presence makes the C-level handler write to the pipe instead of ending the process."""
+    _received.append(number)
 
 
 def installed() -> bool:
@@ -101,8 +103,8 @@ def _status(stop: SystemExit) -> int:
 
 def leave(status: int) -> NoReturn:
     """Flush the output and end the process; where a signal came first, that decides how."""
-    if _saving is not None:
-        _saving.join()
+    if _received:
+        _ends_by_itself.wait()
     _take_leave()
     _exit(status)
 
@@ -124,14 +126,13 @@ def _exit(status: int) -> NoReturn:
 
 def _watch(pipe: int) -> None:
     """Wait for a signal, let the command save, and end the process in time."""
-    global _saving  # noqa: PLW0603  one process has one end
     number = _next(pipe)
     assert number is not None
     entries = tuple(reversed(_registered))
-    _saving = threading.Thread(target=_save, args=(number, entries), daemon=True, name="saving")
-    _saving.start()
+    saving = threading.Thread(target=_save, args=(number, entries), daemon=True, name="saving")
+    saving.start()
     if _next(pipe, max([SECONDS, *(entry.seconds for entry in entries)])) is not None:
-        _saving.join(_AGAIN)
+        saving.join(_AGAIN)
     # In a thread of its own, because it may wait for a lock that a stuck thread holds.
     last = threading.Thread(target=_give_up, args=(number, entries), daemon=True, name="giving up")
     last.start()
@@ -156,6 +157,7 @@ def _save(number: int, entries: tuple[_Registered, ...]) -> None:
         except Exception as error:
             sentence = f"Not saved: {error}"
         if sentence is None:
+            _ends_by_itself.set()
             return
         sentences.append(sentence)
     _report_and_exit(number, sentences)
