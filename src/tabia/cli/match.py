@@ -116,7 +116,7 @@ def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def saving(keeper: Keeper) -> Iterator[None]:
     """Whatever stops a match, its games are kept."""
-    with on_interrupt(lambda _: _flushed(keeper), too_late=lambda: _location(keeper)):
+    with on_interrupt(lambda _: _location(keeper, keeper.flush())):
         try:
             yield
         except BaseException:
@@ -124,17 +124,12 @@ def saving(keeper: Keeper) -> Iterator[None]:
             raise
 
 
-def _flushed(keeper: Keeper) -> str:
-    keeper.flush()
-    return _location(keeper)
-
-
-def _location(keeper: Keeper) -> str:
+def _location(keeper: Keeper, written: Sequence[Record]) -> str:
     """Where the games of an interrupted match are."""
-    if keeper.path is None or not keeper.records:
+    if keeper.path is None or not written:
         return ""
-    finished = sum(record.finished for record in keeper.records)
-    unfinished = len(keeper.records) - finished
+    finished = sum(record.finished for record in written)
+    unfinished = len(written) - finished
     return f"{keeper.path} has {finished} finished and {unfinished} unfinished games; the same command continues them."
 
 
