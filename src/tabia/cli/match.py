@@ -102,21 +102,16 @@ def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
 @contextmanager
 def saving(keeper: Keeper) -> Iterator[Keeper]:
     """Enter a keeper; a signal saves its games."""
-    with keeper, on_interrupt(lambda _: _flushed(keeper), too_late=lambda: _location(keeper)):
+    with keeper, on_interrupt(lambda _: _location(keeper, keeper.flush())):
         yield keeper
 
 
-def _flushed(keeper: Keeper) -> str:
-    keeper.flush()
-    return _location(keeper)
-
-
-def _location(keeper: Keeper) -> str:
+def _location(keeper: Keeper, written: Sequence[Record]) -> str:
     """Where the games of an interrupted match are."""
-    if keeper.path is None or not keeper.records:
+    if keeper.path is None or not written:
         return ""
-    finished = sum(record.finished for record in keeper.records)
-    unfinished = len(keeper.records) - finished
+    finished = sum(record.finished for record in written)
+    unfinished = len(written) - finished
     return f"{keeper.path} has {finished} finished and {unfinished} unfinished games; the same command continues them."
 
 

@@ -76,11 +76,12 @@ class Keeper:
             if at_once or time.monotonic() >= self._due:
                 self._write()
 
-    def flush(self) -> None:
-        """Write the records remembered last, if there are any."""
+    def flush(self) -> list[Record]:
+        """Write the records remembered last, if there are any; they are returned."""
         with self._writing:
             if self.records:
                 self._write()
+            return self.records
 
     def _write(self) -> None:
         if self._path is None:
