@@ -116,7 +116,8 @@ def counting(total: int | None = None) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def saving(keeper: Keeper) -> Iterator[None]:
     """Whatever stops a match, its games are kept."""
-    with on_interrupt(lambda _: _location(keeper, keeper.flush())):
+    too_late = f"Only the games written to {keeper.path} earlier are kept." if keeper.path else ""
+    with on_interrupt(lambda _: _location(keeper, keeper.flush()), too_late=lambda: too_late):
         try:
             yield
         except BaseException:
