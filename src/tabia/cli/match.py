@@ -102,7 +102,8 @@ def progress(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
 @contextmanager
 def saving(keeper: Keeper) -> Iterator[Keeper]:
     """Enter a keeper; a signal saves its games."""
-    with keeper, on_interrupt(lambda _: _location(keeper, keeper.flush())):
+    too_late = f"Only the games written to {keeper.path} earlier are kept." if keeper.path else ""
+    with keeper, on_interrupt(lambda _: _location(keeper, keeper.flush()), too_late=lambda: too_late):
         yield keeper
 
 
