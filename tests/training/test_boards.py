@@ -61,7 +61,7 @@ def test_boards_that_no_network_fits_are_refused() -> None:
         Plan(replace(BOARDS, other_boards=("tictactoe",))).check()
     with pytest.raises(TrainingError, match="twice"):
         Plan(replace(BOARDS, other_boards=(WIDE, WIDE))).check()
-    with pytest.raises(TrainingError, match="list of games"):
+    with pytest.raises(TrainingError, match="list of texts"):
         replace(BOARDS, other_boards=WIDE)
     with pytest.raises(TrainingError, match="before learning begins: 1 cycles"):
         Plan(replace(BOARDS.changed({"replay.start": 200}), cycles=2)).check()

@@ -31,6 +31,7 @@ MOST_NODES = 2**24
 
 _PATH_BYTES = 16  # of one move of a path: node, action, seat, mark
 _SCHEDULE_BYTES = 4  # of one simulation, for Gumbel's rule
+_STATE_BOUND = 64
 
 
 class Layout(NamedTuple):
@@ -92,13 +93,28 @@ _LARGEST_VALUE = 1.01  # scores are scaled to [-1, 1]; half precision may round 
 
 def check(search: Search, batch: int) -> None:
     """Refuse a search of so many positions at once that would need more memory than the limit."""
-    sentence = memory.shortage(wanted := needs(search, batch), limit := memory.device_limit())
+    limit = memory.device_limit()
+    if _is_small(search, batch, limit.bytes):
+        return
+    sentence = memory.shortage(wanted := needs(search, batch), limit)
     if sentence is not None:
         fits = limit.bytes * batch // max(sum(need.bytes for need in wanted), 1)
         smaller = 1 << max(fits.bit_length() - 1, 0)  # batches are padded to powers of two
         raise SearchError(f"{sentence} A batch of {smaller:,} would fit." if batch > 1 and fits else sentence)
     if search.capacity > MOST_NODES:
         raise SearchError(f"simulations={search.simulations:,}: a tree has at most {MOST_NODES:,} nodes.")
+
+
+def _is_small(search: Search, batch: int, limit: int) -> bool:
+    """Whether a search fits by far, by a bound that needs no tracing: a first move waits for that.
+
+    A node's state is taken to be no larger than `_STATE_BOUND` times its record.
+    """
+    node = (1 + _STATE_BOUND) * 16 * (search.game.num_actions + 1) * (1 + search.outcomes * search.game.chance)
+    nodes = batch * search.capacity * (node + _SCHEDULE_BYTES)
+    paths = batch * search.leaves * _PATH_BYTES * search.depth
+    others = sum(need.bytes for need in needs_of(search.evaluate, batch, search.leaves))
+    return search.capacity <= MOST_NODES and nodes + paths + others < limit
 
 
 def needs(search: Search, batch: int, *, simulations: int | None = None) -> list[Need]:
