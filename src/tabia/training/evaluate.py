@@ -20,7 +20,7 @@ from tabia.players.player import Player
 from tabia.training.contest import seated
 from tabia.training.cycle import Report
 from tabia.training.loop import Onlooker, Training
-from tabia.training.opponents import opponents, positions
+from tabia.training.opponents import opponents, positions, side_by_side
 from tabia.training.plan import Plan
 from tabia.training.state import playing
 
@@ -30,7 +30,6 @@ LEAST = 20  # games against each opponent
 FINAL_SHARE = 0.1  # of the run's time, for the last evaluation
 _FINAL_SECONDS = 20.0  # or so long, where that is more
 _FIRST = 5.0  # seconds the first evaluation is expected to take, without compilation
-_TOGETHER = 16  # games side by side: 8 for each of two players, so that each is compiled for one size of batch
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ class Allowance:
 
     @property
     def together(self) -> int:
-        """Games side by side; hundreds are not played sixteen by sixteen."""
-        return max(_TOGETHER, self.games // 8)
+        """Games side by side."""
+        return side_by_side(self.games)
 
 
 class Evaluate(Onlooker):

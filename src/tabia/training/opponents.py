@@ -16,8 +16,14 @@ from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 
 MCTS = "mcts:simulations=100"
+_TOGETHER = 16  # games: 8 for each of two players, so that each is compiled for one size of batch
 _POSITIONS = 200  # compared with perfect play unless the settings say how many
 _LONG_ROLLOUTS = 20_000  # moves of the longest game times actions: beyond it rollouts take too long to be an opponent
+
+
+def side_by_side(games: int) -> int:
+    """How many games of a match are played at once; hundreds are not played sixteen by sixteen."""
+    return max(_TOGETHER, games // 8)
 
 
 def suitable(game: Game) -> tuple[str, ...]:
@@ -46,7 +52,7 @@ def opponents(plan: Plan) -> list[Player]:
             perfect.make(plan.game)
         found = [make_player(spec, plan.game) for spec in specs(plan)]
         for player in found:
-            check_batch(player, plan.config.evaluation.games)
+            check_batch(player, side_by_side(plan.config.evaluation.games))
         return found
     except (PlayerError, MatchError) as error:
         raise TrainingError(f"[evaluation] {error}") from None
