@@ -119,7 +119,7 @@ def check_games(path: Path, line: str) -> None:
 
 
 def check_run(run: RunDirectory, line: str) -> None:
-    said = re.search(r"Saved iteration (\d+)\. Continue with: tabia resume run$", line)
+    said = re.search(r"Saved iteration (\d+)\..* Continue with: tabia resume run$", line)
     assert {int(said[1])} <= set(checkpoint.cycles(run)) if said else not checkpoint.cycles(run)
     for cycle in checkpoint.cycles(run):
         checkpoint.verify(run.checkpoints / str(cycle))
