@@ -21,7 +21,7 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["games"], ["show"], ["check"], ["play"], ["analyse"], ["bench"], ["bench", "games"]]
+    "words", [[], ["games"], ["show"], ["check"], ["play"], ["analyze"], ["bench"], ["bench", "games"]]
 )
 def test_help_explains_every_option(words: list[str]) -> None:
     result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
@@ -40,7 +40,7 @@ def test_help_explains_every_option(words: list[str]) -> None:
         ["--version"],
         ["check", "--help"],
         ["play", "--help"],
-        ["analyse", "--help"],
+        ["analyze", "--help"],
         ["bench", "games", "--help"],
     ],
 )

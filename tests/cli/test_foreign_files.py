@@ -243,21 +243,21 @@ def test_a_fifo_is_refused_at_once(proof: Path) -> None:
     refused(tabia("play", "--terminal", "--load", proof.parent / "games.txt"), "a FIFO, not a regular file")
     refused(tabia("rate", proof.parent / "games.txt"), "a FIFO, not a regular file")
     refused(tabia("accuracy", "tictactoe", "random", "--file", proof.parent / "games.txt"), "a FIFO")
-    refused(tabia("analyse", "tictactoe", "--player", "random", "--positions", proof.parent / "games.txt"), "a FIFO")
+    refused(tabia("analyze", "tictactoe", "--player", "random", "--positions", proof.parent / "games.txt"), "a FIFO")
     (run / "config.toml").unlink()
     os.mkfifo(run / "config.toml")
     refused(tabia("report", run), "a FIFO, not a regular file")
 
 
 @pytest.mark.parametrize("words", [
-    ["rate"], ["play", "--terminal", "--load"], ["analyse", "tictactoe", "--player", "random", "--positions"],
+    ["rate"], ["play", "--terminal", "--load"], ["analyze", "tictactoe", "--player", "random", "--positions"],
     ["accuracy", "tictactoe", "random", "--file"],
 ])  # fmt: skip
 def test_devices_are_refused(words: list[str]) -> None:
     refused(tabia(*words, "/dev/zero"), "it is a device, not a regular file")
 
 
-@pytest.mark.parametrize("words", [["rate"], ["analyse", "tictactoe", "--player", "random", "--positions"]])
+@pytest.mark.parametrize("words", [["rate"], ["analyze", "tictactoe", "--player", "random", "--positions"]])
 def test_huge_files_are_refused_unread(tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "huge.txt"
     with path.open("wb") as file:
@@ -346,7 +346,7 @@ def test_lines_of_a_file_do_not_reach_the_terminal_as_escapes(tmp_path: Path) ->
     path = tmp_path / "positions.txt"
     path.write_text(f"b2\n{ESCAPE}\n\x9b31m\n")
     for more in ([], ["--json"]):
-        result = tabia("analyse", "tictactoe", "--player", "random", "--positions", path, *more)
+        result = tabia("analyze", "tictactoe", "--player", "random", "--positions", path, *more)
         assert result.exit_code == 1 and not set(result.output) & set("\x1b\x07\x9b")
     result = tabia("accuracy", "tictactoe", "random", "--file", path)
     assert not set(result.output) & set("\x1b\x07\x9b")

@@ -56,7 +56,7 @@ class Box(NamedTuple):
 
 
 def ask(game: str, spec: str, moves: str, *words: str) -> str:
-    result = CliRunner().invoke(app, ["analyse", game, "--player", spec, "--moves", moves, *words])
+    result = CliRunner().invoke(app, ["analyze", game, "--player", spec, "--moves", moves, *words])
     assert result.exit_code == 0, result.stderr
     return result.stdout
 
@@ -186,7 +186,7 @@ def test_a_file_of_positions_says_what_single_positions_say(tmp_path: Path) -> N
     asked = positions("connect3", 4)
     file.write_text("\n".join(asked) + "\n")
     for spec in ("az:connect3,simulations=24", "minimax:depth=2"):
-        words = ["analyse", "connect3", "--player", spec, "--positions", str(file), "--json"]
+        words = ["analyze", "connect3", "--player", spec, "--positions", str(file), "--json"]
         answers = [json.loads(line) for line in CliRunner().invoke(app, words).stdout.splitlines()]
         for number, (moves, answer) in enumerate(zip(asked, answers, strict=True), start=1):
             told = json.loads(ask("connect3", spec, moves, "--json"))

@@ -189,7 +189,7 @@ def test_refusals(words: list[str], told: str) -> None:
     assert told in result.stderr
 
 
-def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
+def test_colors_on_a_terminal_only(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from tabia.cli.main import run; run()", "play", *PEOPLE]
 
     def told(**settings: str) -> bytes:

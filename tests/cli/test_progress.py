@@ -62,7 +62,7 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
             ["accuracy", "connect3", "random", "--positions", "20", "--losable", "0.5"],
             [("positions", 40), ("positions", 20)],
         ),
-        (["analyse", "connect3", "--player", "random", "--batch", "2", "--positions", "-"], [("positions", 5)]),
+        (["analyze", "connect3", "--player", "random", "--batch", "2", "--positions", "-"], [("positions", 5)]),
     ],
 )
 def test_long_commands_count_to_the_end(
@@ -96,7 +96,7 @@ def test_results_of_a_file_are_one_line_each_with_a_bar_on_the_terminal(
     file = tmp_path / "positions.txt"
     file.write_text("1\n2\n3\n4\n12\n")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    words = ["analyse", "connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2"]
+    words = ["analyze", "connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2"]
     with pytest.raises(SystemExit) as left:
         app(words)
     assert left.value.code == 0

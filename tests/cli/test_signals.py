@@ -26,7 +26,7 @@ GAMES = Path("games.txt")
 COMMANDS = {  # each takes minutes
     "match": "match tictactoe mcts:simulations=60 random --games 90000 --openings 9 --out games.txt",
     "accuracy": "accuracy tictactoe mcts:simulations=400000 --positions 2",
-    "analyse": "analyse connect4 --player mcts:simulations=400000",
+    "analyze": "analyze connect4 --player mcts:simulations=400000",
     "prove": "prove tictactoe mcts:simulations=20000",
     "train": "train tictactoe --out run --set cycles=100000 --set evaluation.every=0",
     "tournament": "tournament tictactoe random mcts:simulations=30 mcts:simulations=60 --games 90000 --out games.txt",

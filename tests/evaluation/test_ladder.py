@@ -43,7 +43,7 @@ def test_the_chain_keeps_steps_within_bounds_where_it_can() -> None:
     assert steps == [200.0] * 6
 
 
-def test_a_dial_is_turned_towards_the_middle_of_a_gap() -> None:
+def test_a_dial_is_turned_toward_the_middle_of_a_gap() -> None:
     known = {"random": 0.0, "network:a,temperature=4": 300.0, "network:a,temperature=1": 700.0, "network:a": 1000.0}
     assert candidates.between(300, 700, "network:a,temperature=1", known) == "network:a,temperature=2"
     assert candidates.between(700, 1000, "network:a", known) == "network:a,temperature=0.5"

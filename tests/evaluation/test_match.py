@@ -62,7 +62,7 @@ def test_a_match_that_has_enough_games_is_the_first_waves_of_the_whole(played: P
     assert fewer.records == played.records[:20] and fewer.rounds == 10
 
 
-def test_every_opening_is_played_in_both_colours_and_by_the_rules(played: Played) -> None:
+def test_every_opening_is_played_in_both_colors_and_by_the_rules(played: Played) -> None:
     assert len(played.records) == 24 and played.rounds == 12
     for one, other in zip(played.records[::2], played.records[1::2], strict=True):
         assert one.players == other.players[::-1] and one.round == other.round

@@ -159,7 +159,7 @@ class LegalAfterTheEnd(Broken):
 
 @dataclass(frozen=True)
 class NoMoveLeft(Broken):
-    """The centre may not be played, so full boards are never reached and nobody can move."""
+    """The center may not be played, so full boards are never reached and nobody can move."""
 
     def legal(self, state: State) -> Array:
         return super().legal(state) & (jnp.arange(9) != 4)
@@ -199,7 +199,7 @@ class TooLong(Broken):
 
 @dataclass(frozen=True)
 class IdleMove(Broken):
-    """A stone in the centre is legal but is never set."""
+    """A stone in the center is legal but is never set."""
 
     def step(self, state: State, action: Array, key: Key | None = None) -> State:
         stepped = super().step(state, action, key)
@@ -429,7 +429,7 @@ BROKEN: list[tuple[Game, set[Law]]] = [
     (OtherwiseCompiled(), {play.alone_as_in_a_batch, reading.games_come_back_from_text}),
     (NotANumber(), {play.observations_are_numbers}),
     (OneView(), {play.mover_observes_by_default}),
-    (WildHeuristic(), {play.heuristic_is_a_judgement}),
+    (WildHeuristic(), {play.heuristic_is_a_judgment}),
     (CollidingWords(), {play.equal_words_mean_one_future}),
     (MisreadName(), {reading.move_names_come_back, reading.names_need_no_position}),
     (OneNameForTwo(), {reading.move_names_come_back, reading.games_come_back_from_text}),

@@ -24,7 +24,7 @@ BOARD: dict[Field, int] = {
     for column, value in enumerate(line.split())
     if value != "4"
 }
-CENTRE = (4, 4)
+CENTER = (4, 4)
 
 # "Upper left, Upper right / Left, Center, Right / Lower left, Lower right", as the figure places them.
 DIRECTIONS = {
@@ -34,8 +34,8 @@ DIRECTIONS = {
 
 
 def opposite(field: Field) -> Field:
-    """The field mirrored through the centre."""
-    return (2 * CENTRE[0] - field[0], 2 * CENTRE[1] - field[1])
+    """The field mirrored through the center."""
+    return (2 * CENTER[0] - field[0], 2 * CENTER[1] - field[1])
 
 
 STARTS = {player: {field for field, value in BOARD.items() if value == player} for player in (1, 2, 3)}
@@ -47,9 +47,9 @@ def distance(a: Field, b: Field) -> int:
     return max(abs(rows), abs(columns), abs(rows + columns))
 
 
-NEUTRAL = {field for field in BOARD if distance(field, CENTRE) <= 2}  # "the neutral center of the board"
+NEUTRAL = {field for field in BOARD if distance(field, CENTER) <= 2}  # "the neutral center of the board"
 # "A player cannot move his pieces onto fields in another player's zone, except for those that intersect with the
-# neutral center of the board." Every field outside the centre lies in some player's start or end zone.
+# neutral center of the board." Every field outside the center lies in some player's start or end zone.
 ACCESSIBLE = {player: NEUTRAL | STARTS[player] | ENDS[player] for player in (1, 2, 3)}
 
 
@@ -162,8 +162,8 @@ class Twin:
 
 
 def turn(field: Field, times: int) -> Field:
-    """A 120 degree turn clockwise about the centre, which brings player 1's corner to player 2's."""
-    row, column = field[0] - CENTRE[0], field[1] - CENTRE[1]
+    """A 120 degree turn clockwise about the center, which brings player 1's corner to player 2's."""
+    row, column = field[0] - CENTER[0], field[1] - CENTER[1]
     for _ in range(times):
         row, column = column, -row - column
-    return (row + CENTRE[0], column + CENTRE[1])
+    return (row + CENTER[0], column + CENTER[1])

@@ -91,7 +91,7 @@ def test_a_command_says_it_in_one_line(folder, monkeypatch):
     trained("race.py:Race", folder / "weights.safetensors")
     (folder / "race.py").write_text(RACE.replace("-1.0)", "-0.5)"), encoding="utf-8")
     monkeypatch.setattr("warnings.filters", [])  # as outside the tests, where warnings are no errors
-    asked = ["analyse", "race.py:Race", "--player", "network:weights.safetensors"]
+    asked = ["analyze", "race.py:Race", "--player", "network:weights.safetensors"]
     result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.output
     assert result.stderr.startswith(

@@ -102,7 +102,7 @@ def test_all_that_can_learn_does(name: str) -> None:
     assert not still
 
 
-def test_training_normalises_by_the_batch_and_moves_the_statistics() -> None:
+def test_training_normalizes_by_the_batch_and_moves_the_statistics() -> None:
     network = Network(s5(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
     variables, observations = lived_in(network), boards(network, 16)
     train = jax.jit(partial(network.apply, train=True))
@@ -200,7 +200,7 @@ def test_it_learns() -> None:
     observations = boards(network, 256)
     ahead = jnp.sign(observations[..., 0].sum((1, 2)) - observations[..., 1].sum((1, 2)))
     first = jnp.argmax(observations[..., 0].reshape(256, 9), axis=1)
-    variables, optimiser = network.init(KEY), optax.adam(1e-2)
+    variables, optimizer = network.init(KEY), optax.adam(1e-2)
 
     def loss(params: dict[str, dict[str, Array]], statistics: dict[str, dict[str, Array]]) -> tuple[Array, object]:
         outputs, renewed = network.apply(Variables(params, statistics), observations, train=True)
@@ -212,10 +212,10 @@ def test_it_learns() -> None:
     @jax.jit
     def train(variables: Variables, state: optax.OptState) -> tuple[Variables, optax.OptState]:
         gradients, renewed = jax.grad(loss, has_aux=True)(*variables)
-        updates, state = optimiser.update(gradients, state)
+        updates, state = optimizer.update(gradients, state)
         return Variables(optax.apply_updates(variables.params, updates), renewed), state
 
-    state = optimiser.init(variables.params)
+    state = optimizer.init(variables.params)
     for _ in range(300):
         variables, state = train(variables, state)
     logits, values = network.forward(network.fold(variables), observations)

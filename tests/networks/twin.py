@@ -76,7 +76,7 @@ class Twin:
         return np.where(x > 0, x, 0 if self.config.activation == "relu" else self.config.slope * x)
 
     def layer(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Convolution or dense layer, then its normalisation by the moving statistics."""
+        """Convolution or dense layer, then its normalization by the moving statistics."""
         params = self.params[name]
         kernel = np.asarray(params["linear"]["kernel"], np.float64)
         y = convolve(x, kernel) if kernel.ndim == 4 else x @ kernel

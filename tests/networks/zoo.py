@@ -20,7 +20,7 @@ ZOO: dict[str, Network] = {
     "tower": Network(tower(8, 2), BOARD, 6, 2),
     "tower, wdl": Network(tower(8, 1, value="wdl"), BOARD, 6, 2),
     "tower, last board": Network(tower(8, 1).changed(last_board=True), BOARD, 6, 2),
-    "tower, no normalisation": Network(tower(8, 2).changed(batch_norm=False), BOARD, 6, 2),
+    "tower, no normalization": Network(tower(8, 2).changed(batch_norm=False), BOARD, 6, 2),
     "tower, 5 x 5, dropout": Network(tower(8, 1).changed(kernel=5, dropout=0.4), BOARD, 6, 4),
     "tower, no bias, no hidden": Network(tower(8, 1).changed(bias=False, value_units=0), BOARD, 6, 1),
     "cells": Network(any_size(8, 2).changed(pool_every=2), BOARD, 20, 2),
@@ -30,7 +30,7 @@ ZOO: dict[str, Network] = {
     ),
     "columns, plain heads": Network(any_size(8, 1, policy="columns").changed(head_norm=False), BOARD, 5, 2),
     "mlp": Network(mlp(16, 12), BOARD, 6, 2),
-    "mlp, no normalisation": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),
+    "mlp, no normalization": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),
     "dense": Network(dense(4, 16, 3), BOARD, 6, 2),
 }  # fmt: skip
 

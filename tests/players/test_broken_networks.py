@@ -119,9 +119,9 @@ def tabia(*words: object, stdin: str | None = None) -> Result:
 @pytest.mark.parametrize(
     "words",
     [
-        ("analyse", "tictactoe", "--moves", "b2", "--player", "az:{},simulations=4"),
-        ("analyse", "tictactoe", "--moves", "b2", "--json", "--player", "az:{},simulations=4"),
-        ("analyse", "tictactoe", "--moves", "b2", "--json", "--player", "network:{}"),
+        ("analyze", "tictactoe", "--moves", "b2", "--player", "az:{},simulations=4"),
+        ("analyze", "tictactoe", "--moves", "b2", "--json", "--player", "az:{},simulations=4"),
+        ("analyze", "tictactoe", "--moves", "b2", "--json", "--player", "network:{}"),
         ("match", "tictactoe", "az:{},simulations=4", "random", "--games", 2),
         ("match", "tictactoe", "network:{},epsilon=0.5", "random", "--games", 2),
         ("tournament", "tictactoe", "network:{}", "random", "random:epsilon=1", "--games", 2),

@@ -119,7 +119,7 @@ def test_so_many_games_that_their_records_do_not_fit() -> None:
     [
         ("match", "connect4", "random", "greedy", "--games", "1000000000000"),
         ("match", "connect4", "mcts:simulations=1e9", "greedy"),
-        ("analyse", "connect4", "--player", "mcts:simulations=1e9,seconds=1"),
+        ("analyze", "connect4", "--player", "mcts:simulations=1e9,seconds=1"),
         ("train", "tictactoe", "--set", "search.simulations=1000000"),
         ("train", "tictactoe", "--estimate", "--set", "search.simulations=1000000"),
         ("accuracy", "connect4", "random", "--positions", "1000000000000"),

@@ -151,9 +151,9 @@ def test_nim_is_won_if_and_only_if_the_piles_do_not_cancel() -> None:
     np.testing.assert_array_equal(won, np.where(cancel != 0, 1.0, -1.0))
     for pile, best in zip(piles, solved(game).best(states), strict=True):
         after = [pile - (action % 5 + 1) * (np.arange(3) == action // 5) for action in range(15)]
-        cancelling = [bool((left >= 0).all()) and np.bitwise_xor.reduce(left) == 0 for left in after]
+        canceling = [bool((left >= 0).all()) and np.bitwise_xor.reduce(left) == 0 for left in after]
         if np.bitwise_xor.reduce(pile) != 0:
-            np.testing.assert_array_equal(best, cancelling)
+            np.testing.assert_array_equal(best, canceling)
 
 
 def test_endings_of_a_large_game_are_solved_from_given_starts() -> None:

@@ -34,8 +34,8 @@ def random_tree(name: str) -> Tree:
     rng = np.random.default_rng(0)
     records = np.array(tree.records)
     visits = records[:, :, :-1, VISITS]
-    centre, spread = rng.uniform(-0.7, 0.7, (*visits.shape[:2], 1)), rng.choice([0.02, 0.3], (*visits.shape[:2], 1))
-    records[:, :, :-1, TOTAL] = visits * (centre + spread * rng.uniform(-1, 1, visits.shape))
+    center, spread = rng.uniform(-0.7, 0.7, (*visits.shape[:2], 1)), rng.choice([0.02, 0.3], (*visits.shape[:2], 1))
+    records[:, :, :-1, TOTAL] = visits * (center + spread * rng.uniform(-1, 1, visits.shape))
     records[:, :, -1, VALUE] = rng.uniform(-1, 1, visits.shape[:2])
     return tree._replace(records=jnp.asarray(records))
 

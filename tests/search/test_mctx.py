@@ -3,7 +3,7 @@
 Where the two differ by design, the difference is set equal here:
 
 - Moves never tried: ours take a value of the rule's choice (0 by default), mctx's PUCT a stretched mean of the
-  neighbours. mctx gets a q-transform that says 0, and no stretching.
+  neighbors. mctx gets a q-transform that says 0, and no stretching.
 - Illegal moves: ours are never tried; mctx masks them at the root only and below trusts the prior, so that where all
   legal moves look lost, a value of 0 would tempt it. Its q-transform says -1e9 for moves whose prior is nothing.
   Gumbel's rule needs no such help: some legal move is always behind its share, no illegal one ever is.

@@ -1,4 +1,4 @@
-"""What a search refuses, each in a sentence that says what was wrong, before anything runs or right afterwards."""
+"""What a search refuses, each in a sentence that says what was wrong, before anything runs or right afterward."""
 
 from __future__ import annotations
 

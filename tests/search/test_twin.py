@@ -52,7 +52,7 @@ def check(
     game, most_moves = GAMES[name]
     search = Search(game, random_network(game), simulations, rules, **options)
     states = random_positions(game, rounds * len(rules.rules), seed=seed, most_moves=most_moves)
-    histories, prints = neighbours(game, states, past)
+    histories, prints = neighbors(game, states, past)
     result = search.run(random_weights(game), states, KEY, past=prints)
     noise = root_noise(batch_size(states), game.num_actions)
     for lane in range(batch_size(states)):
@@ -72,7 +72,7 @@ def root_noise(batch: int, actions: int) -> list[list[float]]:
     return np.asarray(gumbel.sample(RULES, jax.random.split(root_key)[1], (batch, actions))).tolist()
 
 
-def neighbours(game: Game, states: State, count: int) -> tuple[list[list[State]], jax.Array | None]:
+def neighbors(game: Game, states: State, count: int) -> tuple[list[list[State]], jax.Array | None]:
     """The positions after each lane's first `count` legal moves, to be declared the game's past, and their prints."""
     if not count:
         return [[]] * batch_size(states), None

@@ -336,7 +336,7 @@ def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch)
         return state, replace(report, losses=report.losses._replace(value=np.float32(np.nan)))
 
     monkeypatch.setattr(loop.cycle, "run", spoilt)
-    with pytest.raises(TrainingError, match=r"Stopped in cycle 5, by optimiser step \d+: value of the losses is nan.*"
+    with pytest.raises(TrainingError, match=r"Stopped in cycle 5, by optimizer step \d+: value of the losses is nan.*"
                                             r"last checkpoint is sound.*learner\.rate"):  # fmt: skip
         train(training)
     monkeypatch.undo()
@@ -351,7 +351,7 @@ def resumed_with_more_cycles(run: RunDirectory) -> Training:
 
 def test_a_collapsed_policy_stops_the_run() -> None:
     losses = Losses(*[np.float32(1.0)] * 7)._replace(entropy=np.float32(1e-6))
-    with pytest.raises(TrainingError, match=r"cycle 9, by optimiser step 70: the policy has collapsed"):
+    with pytest.raises(TrainingError, match=r"cycle 9, by optimizer step 70: the policy has collapsed"):
         health.check(Report(None, losses, 0, 0.0), 9, 70)
     health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
     health.check(Report(None, None, 0, 0.0), 9, 70)
@@ -371,7 +371,7 @@ def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: Ru
     training = resumed_with_more_cycles(run)
     training.config = training.config.changed({"cycles": 500, "learner.rate": 100.0, "learner.schedule": "constant",
                                                "learner.warm_up": 0, "checkpoints.every": 50})  # fmt: skip
-    with pytest.raises(TrainingError, match=r"Stopped (in|after) cycle \d+, by optimiser step"):
+    with pytest.raises(TrainingError, match=r"Stopped (in|after) cycle \d+, by optimizer step"):
         train(training)
     found = resumed(run)
     assert found.ledger.cycle >= 4 and not found.notes
@@ -382,7 +382,7 @@ def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: Ru
 
 
 def test_a_resumed_run_is_the_run_that_never_stopped(run: RunDirectory, watched) -> None:
-    """From the checkpoint of cycle 2 to the end: weights, replay, lanes, optimiser, metrics and games."""
+    """From the checkpoint of cycle 2 to the end: weights, replay, lanes, optimizer, metrics and games."""
     shutil.rmtree(run.checkpoints / "4")
     (run.games / "4.txt").unlink()
     training = resumed(run)

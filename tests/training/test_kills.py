@@ -92,7 +92,7 @@ def straight(path: Path, config: Config, cycle: int) -> Training:
 
 
 def equal(one: Training, other: Training) -> bool:
-    """Weights, optimiser, replay and games being played; lines of metrics; stored games."""
+    """Weights, optimizer, replay and games being played; lines of metrics; stored games."""
     return (
         one.ledger.cycle == other.ledger.cycle and same(one.state, other.state)
         and timeless(one.run) == timeless(other.run) and games(one.run) == games(other.run)

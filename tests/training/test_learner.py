@@ -60,7 +60,7 @@ def _copied(tree):
 
 @pytest.fixture(scope="module")
 def steps(learned, ring) -> list[tuple[learner.Learned, learner.Losses]]:
-    """The plain twin: one optimiser step after the other."""
+    """The plain twin: one optimizer step after the other."""
     one = jax.jit(learner.learn_step, static_argnums=0)
     key, made = jax.random.key(9), [(learned, None)]
     for index in range(4):
@@ -93,7 +93,7 @@ def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
     shapes = {name: leaf.shape for name, leaf in params.items()}
     drawn = {name: jax.random.normal(jax.random.key(7), shape) for name, shape in shapes.items()}
     gradient = {name: leaf**3 + jnp.sign(leaf) for name, leaf in drawn.items()}  # none near 0, where Adam steps shorter
-    made = learner.optimiser(LearnerSettings(optimiser="muon", clip=0.0, weight_decay=0.0))
+    made = learner.optimizer(LearnerSettings(optimizer="muon", clip=0.0, weight_decay=0.0))
     step, _ = made.update(gradient, made.init(params), params)
     sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
     assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them near each other, not to one
@@ -119,9 +119,9 @@ def test_the_rate_rises_in_the_warm_up(steps) -> None:
 
 
 @pytest.mark.parametrize("changes", [
-    {"optimiser": "muon"},
-    {"optimiser": "sgd", "momentum": 0.5, "rate_end": 0.0},
-    {"optimiser": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
+    {"optimizer": "muon"},
+    {"optimizer": "sgd", "momentum": 0.5, "rate_end": 0.0},
+    {"optimizer": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
 ])  # fmt: skip
 def test_losses_fall_on_what_is_learned(ring, changes) -> None:
     settings = replace(LEARNING.learner, steps=150, warm_up=0, average=0.0, **changes)

@@ -59,7 +59,7 @@ def _play(network: Network, folded: Any, seen: Array) -> tuple[Array, Array]:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _learn(network: Network, dtype: Any, variables: Variables, seen: Array) -> Variables:
-    """One step towards even moves and values of 0: the work is that of any other target."""
+    """One step toward even moves and values of 0: the work is that of any other target."""
 
     def loss(params: Any) -> tuple[Array, Any]:
         weights = Variables(params, variables.statistics)

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from tabia.cli.sitting import Sitting
 from tabia.games import Game
-from tabia.games.drawing import SEAT_COLOURS
+from tabia.games.drawing import SEAT_COLORS
 from tabia.players import ladder
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -76,7 +76,7 @@ def winner(game: Game, scores: Sequence[float]) -> str:
 def seat_name(game: Game, seat: int) -> str:
     """A seat and its piece, in the seat's color."""
     piece = f" ({escape(game.piece(seat))})" if game.piece(seat) else ""
-    return f"[{SEAT_COLOURS[seat % len(SEAT_COLOURS)]}]Seat {seat + 1}{piece}[/]"
+    return f"[{SEAT_COLORS[seat % len(SEAT_COLORS)]}]Seat {seat + 1}{piece}[/]"
 
 
 def moves_left(sitting: Sitting) -> str | None:

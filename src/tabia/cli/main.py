@@ -13,7 +13,7 @@ from tabia import __version__
 from tabia.cli import (
     accuracy,
     agents,
-    analyse,
+    analyze,
     bench,
     games,
     interrupts,
@@ -44,7 +44,8 @@ app.command("tournament")(tournament.tournament)
 app.add_typer(rate.app, name="rate")
 app.command("accuracy")(accuracy.accuracy)
 app.command("play")(play.play)
-app.command("analyse")(analyse.analyse)
+app.command("analyze")(analyze.analyze)
+app.command("analyse", hidden=True)(analyze.analyze)
 app.command("train")(train.train)
 app.command("resume")(train.resume)
 app.command("report")(train.report)

@@ -27,7 +27,7 @@ _WIDE = 1000  # columns of a page that never wraps, for files and pipes
 
 
 def console() -> Console:
-    """A console on stdout; Rich drops colours for NO_COLOR and outside terminals, and nothing wraps there."""
+    """A console on stdout; Rich drops colors for NO_COLOR and outside terminals, and nothing wraps there."""
     terminal = sys.stdout.isatty()
     return Console(width=None if terminal else _WIDE, highlight=False, soft_wrap=not terminal)
 

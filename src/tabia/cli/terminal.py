@@ -1,4 +1,4 @@
-"""A game in the terminal: the board in colours, moves and commands line by line, nothing ever lost."""
+"""A game in the terminal: the board in colors, moves and commands line by line, nothing ever lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tabia.core.trust import names_code
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, RecordError
 from tabia.games import Game, State
-from tabia.games.drawing import SEAT_COLOURS, SEAT_MARKS
+from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
 from tabia.games.errors import IllegalMove, did_you_mean
 from tabia.players import Player
 from tabia.players import make as make_player
@@ -243,10 +243,10 @@ def _input(prompt: str) -> str:
 
 
 def _draw(game: Game, state: State) -> None:
-    """The position, each seat's marks in its colour."""
+    """The position, each seat's marks in its color."""
     text = Text(game.draw(state))
     for seat in range(min(game.num_players, len(SEAT_MARKS))):
         mark = re.escape(SEAT_MARKS[seat])
-        text.highlight_regex(rf"(?<![^\s\[]){mark}(?![^\s\]])", f"bold {SEAT_COLOURS[seat]}")
+        text.highlight_regex(rf"(?<![^\s\[]){mark}(?![^\s\]])", f"bold {SEAT_COLORS[seat]}")
     text.highlight_regex(r"\[[^\]]*\]", "underline")  # a winning line
     printing.console().print(text)

@@ -16,7 +16,7 @@ from tabia.cli.printing import escape
 from tabia.training.loop import Training
 from tabia.training.pace import Pace
 
-_COLOURS = {"compiling": "yellow", "evaluating": "magenta", "judging": "magenta", "saving": "cyan", "stopping": "red"}
+_COLORS = {"compiling": "yellow", "evaluating": "magenta", "judging": "magenta", "saving": "cyan", "stopping": "red"}
 _EVALUATED = ("matches", "keeps_network", "keeps_searched", "gate_passed", "gate_share", "gate_games")
 Found = tuple[str, str, str]  # what was measured, how it came out, how sure that is
 
@@ -132,9 +132,9 @@ def _bar(sight: Sight) -> Table:
     row.add_column(ratio=1)
     row.add_column(justify="right", no_wrap=True)
     times = "  ".join(part for part in (f"{progress:.0%}", span(sight.pace.elapsed), sight.left) if part)
-    # Rich's own styles are grey on terminals with few colours.
+    # Rich's own styles are gray on terminals with few colors.
     bar = ProgressBar(1.0, progress, complete_style="green", finished_style="green")
-    row.add_row(Text(state, style=f"bold {_COLOURS.get(state, 'green')}"), bar, Text(times))
+    row.add_row(Text(state, style=f"bold {_COLORS.get(state, 'green')}"), bar, Text(times))
     return row
 
 

@@ -139,7 +139,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def make_directory(path: Path, *, within: Path | None = None) -> Path:
-    """Create a directory and its missing parents, each of which is on the disk afterwards."""
+    """Create a directory and its missing parents, each of which is on the disk afterward."""
     if within is not None:
         contained(path, within)
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]

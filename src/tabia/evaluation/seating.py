@@ -1,4 +1,4 @@
-"""Who sits where: the seatings in which every opening of a match is played, so that no seat favours anyone."""
+"""Who sits where: the seatings in which every opening of a match is played, so that no seat favors anyone."""
 
 from __future__ import annotations
 

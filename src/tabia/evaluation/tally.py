@@ -107,9 +107,9 @@ def wilson(share: float, trials: float) -> tuple[float, float]:
     [0.404, 0.596]
     """
     shrunk = 1.0 + _Z**2 / trials
-    centre = (share + _Z**2 / (2.0 * trials)) / shrunk
+    center = (share + _Z**2 / (2.0 * trials)) / shrunk
     half = _Z * math.sqrt(share * (1.0 - share) / trials + _Z**2 / (4.0 * trials**2)) / shrunk
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, center - half), min(1.0, center + half)
 
 
 def _side(game: Game, records: Sequence[Record], name: str, whose: Whose) -> Side:

@@ -34,7 +34,7 @@ from tabia.games.game import Game, Key
 Words = TypeVar("Words", Array, np.ndarray)
 
 _COMPASS = ("sw", "se", "nw", "ne")  # the directions, as seat 0 sees them
-_COLOURS = ("#1d1d1f", "#b5382f", "#1d1d1f", "#b5382f")
+_COLORS = ("#1d1d1f", "#b5382f", "#1d1d1f", "#b5382f")
 _FORWARD = 2  # directions below this one are forward
 _BACK_ROWS = np.uint32(0x00000FFF)  # the three rows where men begin
 _CROWN_ROW = np.uint32(0xF0000000)
@@ -150,7 +150,7 @@ class Checkers(Game):
         board = self._board(state)
         crowned = {(int(row), int(column)): "K" for row, column in np.argwhere(board >= 2)}
         dark = _DARK.reshape(8, 8)
-        return drawing.grid_svg(board, rows=_ROW_LABELS, colours=_COLOURS, labels=crowned, shaded=dark)
+        return drawing.grid_svg(board, rows=_ROW_LABELS, colors=_COLORS, labels=crowned, shaded=dark)
 
     def piece(self, seat: int) -> str:
         return ("b, kings B", "r, kings R")[seat]
@@ -203,7 +203,7 @@ class Checkers(Game):
         return np.where(planes.any(axis=-1), kinds[planes.argmax(axis=-1)], -1)
 
 
-def neighbours(squares: Words, direction: int) -> Words:
+def neighbors(squares: Words, direction: int) -> Words:
     """All squares one step along `direction`; what leaves the board is gone."""
     even, odd = squares & _EVEN_ROWS, squares & _ODD_ROWS
     inner_even, inner_odd = even & ~_RIGHT_EDGE, odd & ~_LEFT_EDGE
@@ -228,7 +228,7 @@ def half_turn(squares: Array) -> Array:
 def open_moves(own: Array, other: Array, kings: Array) -> Array:
     """uint32[4] by direction: the squares from which `own` may jump or, where nothing can, step that way."""
     free = ~(own | other)
-    steps = jnp.stack([_able(own, kings, d) & neighbours(free, 3 - d) for d in range(4)])
+    steps = jnp.stack([_able(own, kings, d) & neighbors(free, 3 - d) for d in range(4)])
     jumps = _jumps(own, other, kings)
     return jnp.where(jnp.any(jumps != 0), jumps, steps)
 
@@ -236,7 +236,7 @@ def open_moves(own: Array, other: Array, kings: Array) -> Array:
 def _jumps(own: Array, other: Array, kings: Array) -> Array:
     free = ~(own | other)
     # Back from a free square over a rival's piece: 3 - d is the way opposite to d.
-    return jnp.stack([_able(own, kings, d) & neighbours(other & neighbours(free, 3 - d), 3 - d) for d in range(4)])
+    return jnp.stack([_able(own, kings, d) & neighbors(other & neighbors(free, 3 - d), 3 - d) for d in range(4)])
 
 
 def _able(own: Array, kings: Array, direction: int) -> Array:
@@ -260,7 +260,7 @@ def _targets(steps: int) -> np.ndarray:
     for direction in range(4):
         reached = squares
         for _ in range(steps):
-            reached = neighbours(reached, direction)
+            reached = neighbors(reached, direction)
         columns.append(reached)
     return np.stack(columns, axis=1).reshape(-1)
 

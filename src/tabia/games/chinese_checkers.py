@@ -10,7 +10,7 @@
                b1  b2               it is drawn here, whoever moves. `tabia.games.star` has the numbers of the fields.
                  a1
 
-On 37 fields (S3, sections 2 and 7) a piece steps to a free neighbour, or jumps over one piece of anybody's to the
+On 37 fields (S3, sections 2 and 7) a piece steps to a free neighbor, or jumps over one piece of anybody's to the
 free field behind, and on from there. It may not enter the points of the star that are neither its start nor its end
 zone, nor leave the end zone again: both bind every landing of a ladder. A seat passes if and only if it can do nothing
 else. First place, 3 points: all own pieces in the end zone. After that, second place, 1 point: the end zone is full,
@@ -45,7 +45,7 @@ from tabia.games.star_rules import OpenSpiel, People, Rules, Schulte, pieces
 
 _SEATS = {37: (3,), 121: tuple(CORNERS)}
 _MOVES_EACH = {37: 40, 121: 200}
-_COLOURS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SEAT_COLOURS
+_COLORS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SEAT_COLORS
 
 
 class State(NamedTuple):
@@ -148,7 +148,7 @@ class ChineseCheckers(Game):
     def observe(self, state: State, seat: Array | None = None) -> Array:
         """The pieces of me, next, ..., then the fields of the board, my end zone and, with four seats, the next one's.
 
-        Four seats sit at uneven distances: only the last plane tells which neighbour is the near one. Where play
+        Four seats sit at uneven distances: only the last plane tells which neighbor is the near one. Where play
         continues for places, P more planes are 1 for the seats that have finished: me, next, ...
         """
         seat = self.mover(state) if seat is None else seat
@@ -234,7 +234,7 @@ class ChineseCheckers(Game):
         return self.arrange(jnp.array(seats, jnp.int32), jnp.int32(moves))
 
     def svg(self, state: State) -> str:
-        caption = self._caption(state, _COLOURS)
+        caption = self._caption(state, _COLORS)
         board, zones = np.asarray(state.board), self._start_board
         return drawing.points_svg(self._star.points, board, names=self._star.names, zones=zones, caption=caption)
 

@@ -4,7 +4,7 @@
     row 5      .  .  .  .  .  .  .
     row 4      .  .  .  .  .  .  .        The stones of a seat are one word per column:
     row 3      .  .  .  .  .  .  .        bit r of word c is the field in row r of column c.
-    row 2      .  .  .  .  .  .  .        A line to the right is then an AND of neighbouring
+    row 2      .  .  .  .  .  .  .        A line to the right is then an AND of neighboring
     row 1      .  .  .  .  .  .  .        words, a diagonal one the same after shifts.
     row 0      .  .  .  .  .  .  .
 

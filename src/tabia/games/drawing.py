@@ -8,8 +8,8 @@ import numpy as np
 
 from tabia.core.text import xml
 
-SEAT_COLOURS = ("#d1495b", "#edae49", "#2e7d5b", "#30638e", "#7b4b94", "#1d1d1f")
-"""One per seat: red, amber, green, blue, violet, black; told apart by the common forms of colour blindness."""
+SEAT_COLORS = ("#d1495b", "#edae49", "#2e7d5b", "#30638e", "#7b4b94", "#1d1d1f")
+"""One per seat: red, amber, green, blue, violet, black; told apart by the common forms of color blindness."""
 SEAT_MARKS = "XO+#*@"
 """One per seat, for text."""
 _FIELD, _EDGE, _INK, _PAPER = "#f4ead5", "#c8b88a", "#3b3a36", "#fffdf8"
@@ -74,7 +74,7 @@ def grid_svg(
     *,
     columns: Sequence[str] = (),
     rows: Sequence[str] = (),
-    colours: Sequence[str] = SEAT_COLOURS,
+    colors: Sequence[str] = SEAT_COLORS,
     marked: Sequence[tuple[int, int]] = (),
     labels: dict[tuple[int, int], str] | None = None,
     shaded: np.ndarray | None = None,
@@ -89,10 +89,10 @@ def grid_svg(
         fill = _FIELD if shaded is None or not shaded[row, column] else "#d9c69a"
         parts.append(f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" fill="{fill}" stroke="{_EDGE}"/>')
         if seat >= 0:
-            centre = (x + _CELL / 2, y + _CELL / 2)
-            parts.append(_stone(centre, _CELL * 0.4, colours[seat], ringed=(row, column) in marked))
+            center = (x + _CELL / 2, y + _CELL / 2)
+            parts.append(_stone(center, _CELL * 0.4, colors[seat], ringed=(row, column) in marked))
             if labels and (row, column) in labels:
-                parts.append(_text(centre, labels[row, column], size=20, fill=_PAPER))
+                parts.append(_text(center, labels[row, column], size=20, fill=_PAPER))
     foot = top + height * _CELL + _CELL * 0.35
     parts += [_text((left + (i + 0.5) * _CELL, foot), label) for i, label in enumerate(columns)]
     parts += [_text((left * 0.5, top + (i + 0.5) * _CELL), label) for i, label in enumerate(rows)]
@@ -105,7 +105,7 @@ def points_svg(
     *,
     names: Sequence[str] = (),
     zones: np.ndarray | None = None,
-    colours: Sequence[str] = SEAT_COLOURS,
+    colors: Sequence[str] = SEAT_COLORS,
     marked: Sequence[int] = (),
     caption: str = "",
 ) -> str:
@@ -115,13 +115,13 @@ def points_svg(
     parts = []
     for field, (x, y) in enumerate(placed):
         zone = -1 if zones is None else int(zones[field])
-        edge = _EDGE if zone < 0 else colours[zone]
+        edge = _EDGE if zone < 0 else colors[zone]
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_CELL * 0.4:.1f}" fill="{_FIELD}" '
             f'stroke="{edge}" stroke-width="2"/>'
         )
         if seats[field] >= 0:
-            parts.append(_stone((x, y), _CELL * 0.32, colours[int(seats[field])], ringed=field in marked))
+            parts.append(_stone((x, y), _CELL * 0.32, colors[int(seats[field])], ringed=field in marked))
         elif names:
             parts.append(_text((x, y), names[field], size=11))
     width, height = (high - low + 1.4) * _CELL
@@ -148,14 +148,14 @@ def text_svg(text: str) -> str:
     return _document(24 + 10 * max(map(len, lines)), 20 * len(lines) + 16, parts, "")
 
 
-def _stone(centre: tuple[float, float], radius: float, colour: str, *, ringed: bool) -> str:
-    x, y = centre
+def _stone(center: tuple[float, float], radius: float, color: str, *, ringed: bool) -> str:
+    x, y = center
     ring = f' stroke="{_PAPER}" stroke-width="4"' if ringed else f' stroke="{_INK}" stroke-opacity="0.35"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}"{ring}/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{color}"{ring}/>'
 
 
-def _text(centre: tuple[float, float], text: str, *, size: int = 15, fill: str = _INK) -> str:
-    x, y = centre
+def _text(center: tuple[float, float], text: str, *, size: int = 15, fill: str = _INK) -> str:
+    x, y = center
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size}" fill="{fill}" '
         f'text-anchor="middle" dominant-baseline="central">{xml(text)}</text>'

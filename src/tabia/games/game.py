@@ -212,7 +212,7 @@ class Game(abc.ABC):
         return ""
 
     def heuristic(self, state: State) -> Array:
-        """float32[P] in [-1, 1]: the game's own rough judgement for each seat, where it has one."""
+        """float32[P] in [-1, 1]: the game's own rough judgment for each seat, where it has one."""
         raise GameError(f"{self.id} has no heuristic of its own; games with one: see `tabia games`.")
 
     @property

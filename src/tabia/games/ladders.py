@@ -51,18 +51,18 @@ def moves(board: Star, ground: np.ndarray, kept: np.ndarray) -> Moves:
         """[F + 1, 6]: where each field's moves land, if they may."""
         return np.where(ground[landing] & (kept[landing] | ~kept[:, None]), landing, none)
 
-    behind = np.stack([board.neighbours[over, way] for way, over in enumerate(board.neighbours.T)], axis=1)
-    steps = [np.repeat(fields, 6), board.neighbours[fields].reshape(-1)]
+    behind = np.stack([board.neighbors[over, way] for way, over in enumerate(board.neighbors.T)], axis=1)
+    steps = [np.repeat(fields, 6), board.neighbors[fields].reshape(-1)]
     ladders = [np.stack(np.meshgrid(grid, grid, indexing="ij")).reshape(2, -1) for grid in grids]
     origins, targets = np.concatenate([steps, *ladders, [[none], [none]]], axis=1)
     landed = allowed(behind)[padded]
     return Moves(
         origins=origins,
         targets=targets,
-        landings=allowed(board.neighbours)[fields].reshape(-1),
+        landings=allowed(board.neighbors)[fields].reshape(-1),
         grids=padded,
         sizes=tuple(map(len, grids)),
-        jumped=board.neighbours[padded],
+        jumped=board.neighbors[padded],
         landed=landed,
         places=place[landed],
     )

@@ -30,7 +30,7 @@ from tabia.games import drawing
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry, square_symmetries
 
-_COLOURS = ("#1d1d1f", "#fffdf8")
+_COLORS = ("#1d1d1f", "#fffdf8")
 
 
 class Fields(NamedTuple):
@@ -147,7 +147,7 @@ class Othello(Game):
 
     def svg(self, state: State) -> str:
         columns, rows = "abcdefgh"[: self.size], "12345678"[: self.size]
-        return drawing.grid_svg(self._board(state), columns=columns, rows=rows, colours=_COLOURS)
+        return drawing.grid_svg(self._board(state), columns=columns, rows=rows, colors=_COLORS)
 
     def piece(self, seat: int) -> str:
         return drawing.SEAT_MARKS[seat]
@@ -165,7 +165,7 @@ class Othello(Game):
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """Half a turn and the two diagonal mirrors; a quarter turn would change the colours of the start."""
+        """Half a turn and the two diagonal mirrors; a quarter turn would change the colors of the start."""
         return square_symmetries(self.size, lambda goes_to: np.append(goes_to, self.size**2))[::2]
 
     def _playable(self, own: Fields, other: Fields) -> Fields:

@@ -5,12 +5,12 @@
      g1  g2  g3  g4  g5  g6  g7     36 is a1. A name is the row's letter, from the bottom, and the place along it.
        f1  f2  f3  f4  f5  f6
          e1  e2  e3  e4  e5         As a square array (S3, figure 2.2.0) each row shifts half a field to the left of
-       d1  d2  d3  d4  d5  d6       the one below it, so that the neighbours of [row, column] lie at [0, -1], [0, 1],
+       d1  d2  d3  d4  d5  d6       the one below it, so that the neighbors of [row, column] lie at [0, -1], [0, 1],
      c1  c2  c3  c4  c5  c6  c7     [-1, 0] (upper left), [-1, 1] (upper right), [1, -1] (lower left) and [1, 0].
                b1  b2
                  a1                 Corners are counted clockwise from the bottom: 0 (a1), 1 (c1), 2 (g1), 3 (i1), ...
 
-Offsets from the centre, x to the right, y down and z = -x - y, make a turn by 60 degrees a change of letters and
+Offsets from the center, x to the right, y down and z = -x - y, make a turn by 60 degrees a change of letters and
 signs. Axis letters: F fields, P seats. The number F stands for a field that does not exist.
 """
 
@@ -39,7 +39,7 @@ class Star(NamedTuple):
     heights: np.ndarray  # [F] rows above the lowest
     points: np.ndarray  # [F, 2] x and y in field distances
     middle: np.ndarray  # bool[F] the hexagon without the six points
-    neighbours: np.ndarray  # [F + 1, 6] in the order of DIRECTIONS
+    neighbors: np.ndarray  # [F + 1, 6] in the order of DIRECTIONS
     turned: np.ndarray  # [6, F + 1] the field that corner c sees where the bottom corner sees field f
     mirrored: np.ndarray  # [F + 1] left and right exchanged
 
@@ -71,7 +71,7 @@ def star(radius: int) -> Star:
         heights=2 * radius - y,
         points=np.stack([x + y / 2, y * np.sqrt(0.75)], axis=1),
         middle=np.abs(offsets).max(axis=1) <= radius,
-        neighbours=np.stack([find(offsets + step) for step in steps], axis=1),
+        neighbors=np.stack([find(offsets + step) for step in steps], axis=1),
         turned=np.stack([find(turn) for turn in turns]),
         mirrored=find(offsets[:, ::-1]),
     )
@@ -87,7 +87,7 @@ def _names(heights: np.ndarray) -> tuple[str, ...]:
 def corner(board: Star, number: int, *, size: int) -> np.ndarray:
     """bool[F]: the triangle of `size` fields at a corner."""
     rows = int(np.sqrt(2 * size))
-    beside = np.abs(board.points[:, 0])  # the lowest field lies below the centre
+    beside = np.abs(board.points[:, 0])  # the lowest field lies below the center
     bottom = np.flatnonzero((board.heights < rows) & (beside <= board.heights / 2))
     zone = np.zeros(len(board.names), bool)
     zone[board.turned[number, bottom]] = True

@@ -65,9 +65,9 @@ class NetworkConfig:
     last_board: bool = False
     """For training alone: what the value head sees must also tell the board when the game's last move is to be made."""
     head_norm: bool = True
-    """The heads' 1 x 1 convolutions are normalised and rectified, as in AlphaZero; without, they are plain."""
+    """The heads' 1 x 1 convolutions are normalized and rectified, as in AlphaZero; without, they are plain."""
     bias: bool = True
-    """Dense layers and convolutions that no normalisation follows add a bias."""
+    """Dense layers and convolutions that no normalization follows add a bias."""
 
     def __post_init__(self) -> None:
         if isinstance(self.units, Sequence):  # a list, as JSON and TOML have it; anything else is refused below

@@ -1,4 +1,4 @@
-"""Networks for inference: batch normalisation folded into the layer before it, nothing left but multiply and add.
+"""Networks for inference: batch normalization folded into the layer before it, nothing left but multiply and add.
 
 scale * (W x + b - mean) / sqrt(var + e) + shift  =  W' x + b'
 W' = W * r,  b' = (b - mean) * r + shift,  r = scale / sqrt(var + e)

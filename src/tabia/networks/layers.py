@@ -17,7 +17,7 @@ from tabia.networks.config import NetworkConfig
 
 
 class Layer(NamedTuple):
-    """One convolution or dense layer, with the batch normalisation that follows it, if one does."""
+    """One convolution or dense layer, with the batch normalization that follows it, if one does."""
 
     name: str
     inputs: int
@@ -43,7 +43,7 @@ class Layer(NamedTuple):
         return shapes
 
     def statistics(self) -> dict[str, tuple[int, ...]]:
-        """The moving mean and variance that batch normalisation keeps."""
+        """The moving mean and variance that batch normalization keeps."""
         return {"norm.mean": (self.outputs,), "norm.var": (self.outputs,)} if self.norm else {}
 
     def folded(self) -> dict[str, tuple[int, ...]]:
@@ -87,12 +87,12 @@ def value_width(config: NetworkConfig, num_players: int) -> int:
 
 
 def _plain(config: NetworkConfig, name: str, inputs: int, outputs: int, *, gain: float = 2.0) -> Layer:
-    """A dense layer of the heads, never normalised; the heads' last steps stay in float32."""
+    """A dense layer of the heads, never normalized; the heads' last steps stay in float32."""
     return Layer(name, inputs, outputs, bias=config.bias, exact=True, gain=gain)
 
 
 def _normed(config: NetworkConfig, name: str, inputs: int, outputs: int, *, kernel: int, gain: float = 2.0) -> Layer:
-    # A normalisation shifts by itself, so a bias before it would do nothing.
+    # A normalization shifts by itself, so a bias before it would do nothing.
     bias = config.bias and not config.batch_norm
     return Layer(name, inputs, outputs, kernel, norm=config.batch_norm, bias=bias, gain=gain)
 
@@ -100,7 +100,7 @@ def _normed(config: NetworkConfig, name: str, inputs: int, outputs: int, *, kern
 def _tower(config: NetworkConfig, planes: int) -> Iterator[Layer]:
     filters, kernel = config.filters, config.kernel
     yield _normed(config, "stem", planes, filters, kernel=kernel)
-    # Without normalisation each block adds its own variance; dividing it by their number keeps the sum in size.
+    # Without normalization each block adds its own variance; dividing it by their number keeps the sum in size.
     quiet = 2.0 if config.batch_norm else 2.0 / config.blocks if config.blocks else 2.0
     for block in range(1, config.blocks + 1):
         yield _normed(config, f"block{block}.first", filters, filters, kernel=kernel)

@@ -34,7 +34,7 @@ from tabia.networks.walk import Heads, walk
 class Variables(NamedTuple):
     """What a network learns: plain nested dictionaries of float32 arrays."""
 
-    params: Tree  # what the optimiser changes
+    params: Tree  # what the optimizer changes
     statistics: Tree  # moving means and variances, which a training step changes by looking
 
 
@@ -74,7 +74,7 @@ class Network:
     ) -> tuple[Outputs, Tree]:  # fmt: skip
         """The outputs for observations [B, H, W, C], and the statistics, renewed if `train`.
 
-        Training normalises by the batch and, where the configuration has dropout, needs a key. `dtype` is what the
+        Training normalizes by the batch and, where the configuration has dropout, needs a key. `dtype` is what the
         tower computes in; weights, statistics and outputs are float32 whatever it is.
         """
         cells = training_layers.assemble(self.layers, self.config.norm_momentum, dtype, *variables)
@@ -84,7 +84,7 @@ class Network:
         return outputs, training_layers.statistics_in(cells) if train else variables.statistics
 
     def fold(self, variables: Variables, dtype: DTypeLike = jnp.float32) -> Folded:
-        """Weights for inference in `dtype`: normalisation folded into convolutions and dense layers."""
+        """Weights for inference in `dtype`: normalization folded into convolutions and dense layers."""
         return folding.fold(self.layers, *variables, dtype)
 
     def forward(self, folded: Folded, observations: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from tabia.networks.summary import Row, counts, rows
 _INK, _FAINT, _PAPER = "#3b3a36", "#77746a", "#fffdf8"
 _FILL = {"conv": "#f6d9d3", "dense": "#dfe3e6", "sum": "#f4ead5", "end": "#dcebdf", "block": "#fbf5e6"}
 _WIDE, _HIGH, _GAP = 300, 46, 22
-_MIDDLE, _LEFT, _RIGHT = 360, 190, 530  # centres of the trunk and of the two heads
+_MIDDLE, _LEFT, _RIGHT = 360, 190, 530  # centers of the trunk and of the two heads
 
 
 def drawing(network: Network) -> str:
@@ -29,8 +29,8 @@ def drawing(network: Network) -> str:
     policy = [row for row in found if row.layer.name.startswith("policy") and row.layer.name != "policy.extra"]
     value = [row for row in found if row.layer.name.startswith("value") and row.layer.name != "value.board"]
     ends = [
-        _head(sheet, network, policy, centre=_LEFT, top=y),
-        _head(sheet, network, value, centre=_RIGHT, top=y),
+        _head(sheet, network, policy, center=_LEFT, top=y),
+        _head(sheet, network, value, center=_RIGHT, top=y),
     ]
     total = counts(network)
     note = f"{total.trainable:,} trainable numbers, {total.multiplications:,} multiplications a position"
@@ -92,16 +92,16 @@ def _glance(sheet: _Sheet, network: Network, look: Row, start: float, y: float) 
     return joined
 
 
-def _head(sheet: _Sheet, network: Network, parts: Sequence[Row], *, centre: float, top: float) -> float:
+def _head(sheet: _Sheet, network: Network, parts: Sequence[Row], *, center: float, top: float) -> float:
     """One head, from the trunk's features to what it says."""
     y = top + _GAP
-    sheet.line([(_MIDDLE, top), (_MIDDLE, y), (centre, y)])
+    sheet.line([(_MIDDLE, top), (_MIDDLE, y), (center, y)])
     for row in parts:
         name = row.layer.name.partition(".")[2]
         said = network.config.head_norm if name == "conv" else name in ("hidden", "tell")
-        y = _layer(sheet, network, row, centre, y, rectified=said, note=_note(network, row.layer))
-    sheet.arrow(centre, y, y + _GAP)
-    return sheet.box(centre, y + _GAP, *_says(network, parts[0].layer.name.partition(".")[0]), "end")
+        y = _layer(sheet, network, row, center, y, rectified=said, note=_note(network, row.layer))
+    sheet.arrow(center, y, y + _GAP)
+    return sheet.box(center, y + _GAP, *_says(network, parts[0].layer.name.partition(".")[0]), "end")
 
 
 def _note(network: Network, layer: Layer) -> str:
@@ -127,18 +127,18 @@ def _says(network: Network, name: str) -> tuple[str, str]:
 
 
 def _layer(
-    sheet: _Sheet, network: Network, row: Row, centre: float, y: float, *, rectified: bool = False, note: str = "{}"
+    sheet: _Sheet, network: Network, row: Row, center: float, y: float, *, rectified: bool = False, note: str = "{}"
 ) -> float:  # fmt: skip
-    sheet.arrow(centre, y, y + _GAP)
+    sheet.arrow(center, y, y + _GAP)
     title, detail = _words(network, row, rectified=rectified)
-    return sheet.box(centre, y + _GAP, note.format(title), detail, "conv" if row.layer.kernel else "dense")
+    return sheet.box(center, y + _GAP, note.format(title), detail, "conv" if row.layer.kernel else "dense")
 
 
 def _words(network: Network, row: Row, *, rectified: bool = True) -> tuple[str, str]:
     layer = row.layer
     kernel = f"{layer.kernel} x {layer.kernel} convolution" if layer.kernel else "dense"
     dropped = network.config.dropout and (layer.name.startswith("dense") or layer.name == "value.hidden")
-    steps = ["normalised"] * layer.norm + [_activation(network)] * rectified
+    steps = ["normalized"] * layer.norm + [_activation(network)] * rectified
     steps += [f"{network.config.dropout:.0%} dropped"] if dropped else []
     return f"{kernel}, {layer.outputs}", "; ".join([_times(row.output), f"{row.all:,} numbers", *steps])
 
@@ -161,13 +161,13 @@ class _Sheet:
 
     parts: list[str] = field(default_factory=list)
 
-    def box(self, centre: float, y: float, title: str, detail: str, kind: str, *, wide: float = _WIDE) -> float:
+    def box(self, center: float, y: float, title: str, detail: str, kind: str, *, wide: float = _WIDE) -> float:
         self.parts.append(
-            f'<rect x="{centre - wide / 2:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{_HIGH}" rx="6" '
+            f'<rect x="{center - wide / 2:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{_HIGH}" rx="6" '
             f'fill="{_FILL[kind]}" stroke="{_INK}" stroke-opacity="0.35"/>'
         )
-        self.text(centre, y + 16, title, size=14)
-        self.text(centre, y + 33, detail, size=min(11, int(wide / (0.54 * len(detail)))), fill=_FAINT)
+        self.text(center, y + 16, title, size=14)
+        self.text(center, y + 33, detail, size=min(11, int(wide / (0.54 * len(detail)))), fill=_FAINT)
         return y + _HIGH
 
     def circle(self, x: float, y: float) -> float:

@@ -76,7 +76,7 @@ PRESETS: dict[str, Callable[..., NetworkConfig]] = {
 
 
 def make(name: str, /, **options: Any) -> NetworkConfig:
-    """A preset by name; options are its own, or any field of the configuration to change afterwards.
+    """A preset by name; options are its own, or any field of the configuration to change afterward.
 
     >>> make("s5", filters=16, dropout=0.1).filters
     16

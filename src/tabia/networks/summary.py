@@ -39,7 +39,7 @@ class Counts(NamedTuple):
     """How many numbers a network holds."""
 
     trainable: int
-    all: int  # with the moving statistics of batch normalisation: what Keras calls total
+    all: int  # with the moving statistics of batch normalization: what Keras calls total
     multiplications: int  # for one position, at inference
 
 
@@ -86,7 +86,7 @@ def summary(network: Network) -> str:
 def describe(layer: Layer) -> str:
     """What a layer does, in a few words."""
     what = f"convolution {layer.kernel} x {layer.kernel}" if layer.kernel else "dense"
-    return what + (", normalised" if layer.norm else "" if layer.bias else ", no bias")
+    return what + (", normalized" if layer.norm else "" if layer.bias else ", no bias")
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The layers as training needs them, from Flax: convolution or dense, then batch normalisation that learns."""
+"""The layers as training needs them, from Flax: convolution or dense, then batch normalization that learns."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _blueprint(layers: tuple[Layer, ...], momentum: float, dtype: Any) -> tuple[
 
 
 def _merged(params: Tree, statistics: Tree) -> Tree:
-    """Both trees in one: a layer's normalisation has entries in each."""
+    """Both trees in one: a layer's normalization has entries in each."""
     merged = dict(params)
     for name, entries in statistics.items():
         merged[name] = {**merged[name], "norm": {**merged[name]["norm"], **entries["norm"]}}

@@ -1,7 +1,7 @@
 """One position's way through a network: written once, used by training, by inference and by the summary.
 
 `walk` only knows the order of layers. What a layer does comes in as a function `(name, x) -> y`: a Flax layer with
-batch normalisation, a folded convolution, or one that notes shapes. Axis letters: B batch, H rows, W columns,
+batch normalization, a folded convolution, or one that notes shapes. Axis letters: B batch, H rows, W columns,
 F filters, A actions.
 """
 

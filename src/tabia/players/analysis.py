@@ -62,7 +62,7 @@ class Analysis:
         return sorted(order, key=place)
 
 
-def analyse(
+def analyze(
     player: Player, states: State, key: Array, plies: np.ndarray, *, count: int | None = None
 ) -> list[Analysis]:
     """What a player thinks of the first `count` of a batch of positions, all asked in one call."""

@@ -83,6 +83,6 @@ def _strayed(game: Game, habits: Habits, choice: Choice, states: State, key: Arr
 
 
 def heated(policy: Array, temperature: float | Array) -> Array:
-    """policy^(1 / temperature), normalised [B, A]; what had no chance has none."""
+    """policy^(1 / temperature), normalized [B, A]; what had no chance has none."""
     logits = jnp.where(policy > 0, jnp.log(jnp.maximum(policy, 1e-37)), -jnp.inf)
     return jax.nn.softmax(logits / jnp.maximum(temperature, 1e-3), axis=-1)

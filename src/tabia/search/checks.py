@@ -1,4 +1,4 @@
-"""What a search refuses before anything runs, and what it reports afterwards."""
+"""What a search refuses before anything runs, and what it reports afterward."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def max_robust(result: Result) -> Array:
 
 
 def visit_policy(visits: Array, temperature: float | Array) -> Array:
-    """N^(1 / temperature), normalised [B, A]; the most visited move alone as the temperature goes to 0."""
+    """N^(1 / temperature), normalized [B, A]; the most visited move alone as the temperature goes to 0."""
     tried = visits > 0
     logits = jnp.where(tried, jnp.log(jnp.maximum(visits, 1.0)), -jnp.inf) / jnp.maximum(temperature, 1e-3)
     return jax.nn.softmax(logits, axis=-1)

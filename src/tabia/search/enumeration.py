@@ -1,7 +1,7 @@
 """Every position a game can reach, and how moves lead from one to the next.
 
 Breadth first: all moves of all new positions are played at once, in chunks of fixed size, and what they lead to is
-recognised by fingerprint and then by the words of the position. A position counts once, however many ways and at
+recognized by fingerprint and then by the words of the position. A position counts once, however many ways and at
 however many plies it is reached.
 
 Axis letters: N positions, E moves between them, P seats, A actions, K words of a position.

@@ -169,17 +169,17 @@ def svg(root: Branch) -> str:
 
 
 def _place(branch: Branch, depth: int, left: float, boxes: list[str], lines: list[str]) -> tuple[float, float]:
-    """Draw a branch with its left edge at `left`; its centre and its right edge."""
-    y, right, centres = 8 + depth * (_HEIGHT + _GAP), left, []
+    """Draw a branch with its left edge at `left`; its center and its right edge."""
+    y, right, centers = 8 + depth * (_HEIGHT + _GAP), left, []
     for child in branch.children:
-        centre, right = _place(child, depth + 1, right, boxes, lines)
-        centres.append(centre)
+        center, right = _place(child, depth + 1, right, boxes, lines)
+        centers.append(center)
     right = max(right, left + _WIDTH + 8)
-    middle = (centres[0] + centres[-1]) / 2 if centres else left + 8 + _WIDTH / 2
-    for child, centre in zip(branch.children, centres, strict=True):
+    middle = (centers[0] + centers[-1]) / 2 if centers else left + 8 + _WIDTH / 2
+    for child, center in zip(branch.children, centers, strict=True):
         stroke = 'stroke="#d1495b" stroke-width="3"' if child.main else 'stroke="#c8b88a"'
         lines.append(
-            f'<line x1="{middle:.1f}" y1="{y + _HEIGHT}" x2="{centre:.1f}" y2="{y + _HEIGHT + _GAP}" {stroke}/>'
+            f'<line x1="{middle:.1f}" y1="{y + _HEIGHT}" x2="{center:.1f}" y2="{y + _HEIGHT + _GAP}" {stroke}/>'
         )
     boxes.append(_box(branch, middle, y))
     return middle, right

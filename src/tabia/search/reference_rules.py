@@ -81,11 +81,11 @@ def uct(c: float, node: Node, edge: Edge) -> float:
 
 def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
     """Q + c1 sqrt(ln N / n) + c2 [the network's move] / (1 + n); without c1 nothing has to be tried once."""
-    favourite = best({action: edge.prior for action, edge in node.edges.items()})
+    favorite = best({action: edge.prior for action, edge in node.edges.items()})
 
     def score(action: int, edge: Edge) -> float:
         first = uct(rule.c1, node, edge) if rule.c1 else edge.mean
-        return first + (rule.c2 / (1 + edge.visits) if action == favourite else 0.0)
+        return first + (rule.c2 / (1 + edge.visits) if action == favorite else 0.0)
 
     return {action: score(action, edge) for action, edge in node.edges.items()}
 

@@ -108,8 +108,8 @@ class MiniAlphaGo:
     squares: bool = False
 
     def __call__(self, node: View) -> Array:
-        favourite = choose(node.logits, node.legal)[..., None] == _actions(node)
-        second = self.c2 * favourite / (1.0 + node.visits)
+        favorite = choose(node.logits, node.legal)[..., None] == _actions(node)
+        second = self.c2 * favorite / (1.0 + node.visits)
         if self.c1 == 0.0:
             return node.means + second
         visits = node.visits.sum(axis=-1, keepdims=True)

@@ -99,7 +99,7 @@ def record(logits: Array, value: Array, seat: Array) -> Array:
 
 
 def log_priors(logits: Array, legal: Array) -> Array:
-    """Normalised log-probabilities over the legal actions, ILLEGAL elsewhere [B, A].
+    """Normalized log-probabilities over the legal actions, ILLEGAL elsewhere [B, A].
 
     Logits may be of any finite size: a legal action stays legal however low its logit.
     """

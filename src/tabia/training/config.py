@@ -115,12 +115,12 @@ class ReplaySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSettings:
-    """[learner] The optimiser and the losses."""
+    """[learner] The optimizer and the losses."""
 
     steps: int = bounded(16, 1, 1_000_000)
-    """Optimiser steps a cycle."""
+    """Optimizer steps a cycle."""
     batch: int = bounded(512, 1, 1_000_000)
-    optimiser: str = one_of("adamw", "muon", "adam", "sgd")
+    optimizer: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
     """Of sgd."""
     rate: float = bounded(1e-3, 0.0, 100.0)
@@ -263,7 +263,7 @@ SECTIONS: dict[str, type[Any]] = {
 
 FIXED = frozenset({
     "game", "other_boards", "recipe", "seed", "cycles", "minutes", "selfplay.games", "selfplay.plies", "gate.kind",
-    "replay.place", "learner.optimiser", "learner.clip", "learner.weight_decay",
+    "replay.place", "learner.optimizer", "learner.clip", "learner.weight_decay",
 })  # fmt: skip
 """What decides the shapes of a run's arrays, or what the run is, and so stays the same throughout."""
 

@@ -29,7 +29,7 @@ class Seen(NamedTuple):
     scores: Array  # [P] the seats' scores, summed, in [-1, 1]
     draws: Array  # games in which all seats scored the same
     resigned: Array
-    agrees: Array  # share of moves that were the evaluator's favourite: the network's, or a win at once it was shown
+    agrees: Array  # share of moves that were the evaluator's favorite: the network's, or a win at once it was shown
     prior: Array  # mean probability the evaluator alone gave the move played
     first_moves: Array  # [A] how often each move opened a game from the start
 

@@ -1,6 +1,6 @@
 """The figures of a run's report; they need matplotlib, the extra `plots`.
 
-Colours are Okabe and Ito's, which readers with any kind of colour vision can tell apart; lines differ in their dashes
+Colors are Okabe and Ito's, which readers with any kind of color vision can tell apart; lines differ in their dashes
 or markers too.
 """
 
@@ -25,7 +25,7 @@ from tabia.training.strength import Strength
 
 FIGURES = "figures"
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-_COLOURS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
+_COLORS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 _STYLE: Any = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e5e5e5",
@@ -137,7 +137,7 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
                 [(at, 100 * side["share"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
             ).T
             minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
-            style = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
+            style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
             spread = np.maximum([share - low, high - share], 0.0)
             axes.errorbar(minutes, share, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
         axes.set(ylabel="share of the points, %,\nwith 95% interval", ylim=(-2, 102))
@@ -159,7 +159,7 @@ def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (words, points) in enumerate(curves.items()):
-            axes.plot(*zip(*points, strict=True), color=_COLOURS[number], marker=_MARKERS[number], label=words)
+            axes.plot(*zip(*points, strict=True), color=_COLORS[number], marker=_MARKERS[number], label=words)
         axes.set_ylabel("moves that keep\nthe value, %")
         _timed(axes)
         _legend(axes)
@@ -193,8 +193,8 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
         axes = figure.subplots()
         ramp = matplotlib.colormaps["viridis"]
         known = sum(move is not None for move in moves)
-        colours = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
-        axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colours, labels=names, edgecolor="white", lw=0.6)
+        colors = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
+        axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6)
         axes.set(ylabel="first moves, % of games", ylim=(0, 100))
         _counted(axes)
         axes.margins(x=0)
@@ -240,7 +240,7 @@ def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | N
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (words, curve) in enumerate(held.items()):
-            style = {"color": _COLOURS[number], "linestyle": _DASHES[number]}
+            style = {"color": _COLORS[number], "linestyle": _DASHES[number]}
             marker = _MARKERS[number] if len(curve.cycles) == 1 else None
             axes.plot(curve.cycles, curve.values, marker=marker, label=words, **style)
         axes.set_ylabel(label)

@@ -15,11 +15,11 @@ COLLAPSED = 1e-4  # nats: below this the network allows one move alone, everywhe
 
 
 def check(report: Report, cycle: int, steps: int) -> None:
-    """Raise if the losses of a cycle that ended with so many optimiser steps are no numbers, or show a collapse."""
+    """Raise if the losses of a cycle that ended with so many optimizer steps are no numbers, or show a collapse."""
     losses = report.losses
     if losses is None:
         return
-    where = f"Stopped in cycle {cycle}, by optimiser step {steps}"
+    where = f"Stopped in cycle {cycle}, by optimizer step {steps}"
     for name, value in losses.told().items():
         if not math.isfinite(value):
             raise TrainingError(f"{where}: {name} of the losses is {value}. {DIVERGED}")
@@ -35,7 +35,7 @@ def check_weights(learned: Learned, cycle: int) -> None:
     """Raise if a weight is no number: the last step before a save may have spoilt them after its losses were taken."""
     if not _finite(learned):
         raise TrainingError(
-            f"Stopped after cycle {cycle}, by optimiser step {int(learned.steps)}: weights are no longer numbers, so "
+            f"Stopped after cycle {cycle}, by optimizer step {int(learned.steps)}: weights are no longer numbers, so "
             f"they are not saved. {DIVERGED}"
         )
 

@@ -1,4 +1,4 @@
-"""Learning: a compiled chunk of optimiser steps on samples from the replay.
+"""Learning: a compiled chunk of optimizer steps on samples from the replay.
 
 The rate comes from outside at every chunk, so that one program serves all of a schedule.
 """
@@ -31,7 +31,7 @@ class Learned(NamedTuple):
 
     variables: Variables
     averaged: Variables  # the weights that play
-    moments: Any  # the optimiser's memory
+    moments: Any  # the optimizer's memory
     steps: Array  # int32
 
 
@@ -48,11 +48,11 @@ class Learner:
     def begin(self, key: Array) -> Learned:
         """First weights."""
         variables = self.network.init(key)
-        return Learned(variables, jax.tree.map(jnp.copy, variables), optimiser(self.settings).init(variables.params),
+        return Learned(variables, jax.tree.map(jnp.copy, variables), optimizer(self.settings).init(variables.params),
                        jnp.int32(0))  # fmt: skip
 
     def learn(self, learned: Learned, ring: Ring, key: Array, rate: float) -> tuple[Learned, Losses]:
-        """`steps` optimiser steps; the mean losses."""
+        """`steps` optimizer steps; the mean losses."""
         source = ring if host_of(ring) is None else jax.device_put(_drawn(self, ring, key), jax.devices()[0])
         if jax.default_backend() != "cpu":
             return _learn(self, learned, source, key, jnp.float32(rate))
@@ -78,19 +78,19 @@ class Learner:
         return compute_type(self.settings.precision)
 
 
-def optimiser(settings: LearnerSettings) -> optax.GradientTransformation:
+def optimizer(settings: LearnerSettings) -> optax.GradientTransformation:
     """Everything but the rate."""
     parts = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
     parts.append(_direction(settings))
-    if settings.optimiser in ("adamw", "muon") and settings.weight_decay:
+    if settings.optimizer in ("adamw", "muon") and settings.weight_decay:
         parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_kernels))
     return optax.chain(*parts)
 
 
 def _direction(settings: LearnerSettings) -> optax.GradientTransformation:
-    if settings.optimiser == "sgd":
+    if settings.optimizer == "sgd":
         return optax.trace(settings.momentum)
-    if settings.optimiser == "muon":
+    if settings.optimizer == "muon":
         # Its steps are as long as Adam's, so the same rates fit; -1 because the rate is taken off later.
         return optax.contrib.muon(-1.0, consistent_rms=0.2, muon_weight_dimension_numbers=_matrices)
     return optax.scale_by_adam()
@@ -107,7 +107,7 @@ def _matrices(params: Any) -> Any:
 
 
 def _kernels(params: Any) -> Any:
-    """Only matrices decay: biases and normalisation stay free."""
+    """Only matrices decay: biases and normalization stay free."""
     return jax.tree.map(lambda leaf: leaf.ndim > 1, params)
 
 
@@ -145,7 +145,7 @@ def _taken(plan: Learner, source: Source, key: Array, index: Array) -> Samples:
 def learn_step(
     plan: Learner, learned: Learned, source: Source, key: Array, index: Array, rate: Array
 ) -> tuple[Learned, Losses]:
-    """One optimiser step, the chunk's `index`-th."""
+    """One optimizer step, the chunk's `index`-th."""
     _, turn_key, drop_key = jax.random.split(jax.random.fold_in(key, index), 3)
     settings = plan.settings
     samples = _taken(plan, source, key, index)
@@ -160,7 +160,7 @@ def learn_step(
         return found.total + _l2(settings, params), (found, statistics)
 
     (_, (found, statistics)), gradient = jax.value_and_grad(loss, has_aux=True)(learned.variables.params)
-    change, moments = optimiser(settings).update(gradient, learned.moments, learned.variables.params)
+    change, moments = optimizer(settings).update(gradient, learned.moments, learned.variables.params)
     now = rate * jnp.minimum(1.0, (learned.steps + 1) / max(settings.warm_up, 1))
     params = jax.tree.map(lambda old, step: old - now * step, learned.variables.params, change)
     variables = Variables(params, statistics)
@@ -171,7 +171,7 @@ _learn_step = jax.jit(learn_step, static_argnums=0, donate_argnums=1)
 
 
 def _l2(settings: LearnerSettings, params: Any) -> Array | float:
-    if settings.optimiser in ("adamw", "muon") or not settings.weight_decay:
+    if settings.optimizer in ("adamw", "muon") or not settings.weight_decay:
         return 0.0
     kernels = [leaf for leaf in jax.tree.leaves(params) if leaf.ndim > 1]
     return 0.5 * settings.weight_decay * sum(jnp.sum(leaf**2) for leaf in kernels)

@@ -42,7 +42,7 @@ class Losses(NamedTuple):
     value: Array
     entropy: Array  # of the network's policy over legal moves
     target_entropy: Array
-    agreement: Array  # how often network and target have the same favourite
+    agreement: Array  # how often network and target have the same favorite
     illegal: Array  # what the network's policy gives to illegal moves before they are masked
     board: Array | None = None  # of the game's last position, where the network tells it
 

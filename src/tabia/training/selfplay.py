@@ -37,7 +37,7 @@ class Plies(NamedTuple):
     values: Array  # float32[P] what it expects for each seat
     valued: Array  # bool whether it was asked: a teacher expects nothing
     prior: Array  # float32 how likely the evaluator alone held the move played
-    agrees: Array  # bool whether it was the evaluator's favourite
+    agrees: Array  # bool whether it was the evaluator's favorite
     scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
     ended: Array  # bool whether the move ended the game
     resigned: Array  # bool whether the game was given up instead

@@ -1,4 +1,4 @@
-"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighbouring cycles where there are many."""
+"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighboring cycles where there are many."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Curve(NamedTuple):
-    """A number over the cycles; each point is the mean of a few neighbours."""
+    """A number over the cycles; each point is the mean of a few neighbors."""
 
     cycles: np.ndarray  # float[K]
     values: np.ndarray  # float[K, ...]

@@ -47,7 +47,7 @@ class Objects:
         return self._each(lambda moves: self._at(moves).facts, played, lengths)
 
     def heuristics(self, played: Any, lengths: Any) -> Any:
-        """float32[..., P]: the class's own judgement of each position."""
+        """float32[..., P]: the class's own judgment of each position."""
         return self._each(lambda moves: self._plain.heuristic(self._at(moves).position, moves), played, lengths)
 
     def call(self, moves: Moves, method: str, *given: Any) -> Any:

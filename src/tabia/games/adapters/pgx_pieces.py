@@ -50,7 +50,7 @@ class Chess(Board):
         grid = board.reshape(self.size, self.size).T[::-1]  # pgx counts up the files
         grid = -grid[::-1] if black else grid
         letters = np.array(list(".PNBRQKkqrbnp"))  # a negative index counts from the end
-        return _labelled(letters[grid], columns=_FILES[: self.size], rows=range(self.size, 0, -1))
+        return _labeled(letters[grid], columns=_FILES[: self.size], rows=range(self.size, 0, -1))
 
     def _board(self, state: State) -> tuple[np.ndarray, bool]:
         return np.asarray(state._x.board), bool(state._x.color == 1)
@@ -122,7 +122,7 @@ class Shogi(Board):
         grid = board.reshape(self.files, self.ranks).T[:, ::-1]
         kinds = len(self.letters)
         pieces = np.array([*self.letters, *(letter.lower() for letter in self.letters), "."])
-        table = _labelled(pieces[np.where(grid < 0, 2 * kinds, grid)],
+        table = _labeled(pieces[np.where(grid < 0, 2 * kinds, grid)],
                           columns=[str(file) for file in range(self.files, 0, -1)],
                           rows=_ranks(self.ranks), width=max(map(len, self.letters)))  # fmt: skip
         held = (f"{side} holds {self._held(hand)}" for side, hand in zip(self.sides, hands, strict=True))
@@ -237,6 +237,6 @@ def _ranks(count: int) -> str:
     return "abcdefghi"[:count]
 
 
-def _labelled(letters: np.ndarray, *, columns: Any, rows: Any, width: int = 1) -> str:
+def _labeled(letters: np.ndarray, *, columns: Any, rows: Any, width: int = 1) -> str:
     lines = [f"{row} " + " ".join(f"{cell:>{width}}" for cell in line) for row, line in zip(rows, letters, strict=True)]
     return "\n".join([*lines, "  " + " ".join(f"{column:>{width}}" for column in columns)])

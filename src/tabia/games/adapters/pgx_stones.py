@@ -115,7 +115,7 @@ class Othello(Board):
         return (state._x.board, state._x.turn, state._x.passed, state.terminated)
 
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """Only the four that leave the start as it is; the others swap its colours."""
+        """Only the four that leave the start as it is; the others swap its colors."""
         start = np.zeros((8, 8), int)
         start[3:5, 3:5] = [[-1, 1], [1, -1]]
         every = square_symmetries(8, lambda goes_to: np.append(goes_to, 64))
@@ -126,8 +126,8 @@ class Othello(Board):
         return "pass" if action == 64 else f"{_LETTERS[column]}{row + 1}"
 
     def draw(self, state: State) -> str:
-        colours = state._x.board if state._x.turn == 0 else -state._x.board  # the mover's stones are positive
-        return drawing.grid_text(_seats(colours).reshape(8, 8), columns="abcdefgh", rows="12345678")
+        colors = state._x.board if state._x.turn == 0 else -state._x.board  # the mover's stones are positive
+        return drawing.grid_text(_seats(colors).reshape(8, 8), columns="abcdefgh", rows="12345678")
 
 
 class Hex(Board):
@@ -150,8 +150,8 @@ class Hex(Board):
         return "swap" if action == 121 else f"{_LETTERS[column]}{row + 1}"
 
     def draw(self, state: State) -> str:
-        colours = state._x.board if state._x.step_count % 2 == 0 else -state._x.board
-        rows = drawing.grid_text(_seats(colours).reshape(11, 11)).splitlines()
+        colors = state._x.board if state._x.step_count % 2 == 0 else -state._x.board
+        rows = drawing.grid_text(_seats(colors).reshape(11, 11)).splitlines()
         slanted = [f"{' ' * row}{row + 1:>2} {line}" for row, line in enumerate(rows)]
         return "\n".join([f"   {' '.join(_LETTERS[:11])}", *slanted])
 
@@ -193,6 +193,6 @@ class Go(Board):
         return "ABCDEFGHJKLMNOPQRST"[: self.size]
 
 
-def _seats(colours: np.ndarray) -> np.ndarray:
+def _seats(colors: np.ndarray) -> np.ndarray:
     """Positive fields as seat 0, negative ones as seat 1, empty ones as -1."""
-    return np.select([colours > 0, colours < 0], [0, 1], -1)
+    return np.select([colors > 0, colors < 0], [0, 1], -1)

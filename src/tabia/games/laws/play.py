@@ -124,7 +124,7 @@ def mover_observes_by_default(played: Trials) -> str | None:
     )
 
 
-def heuristic_is_a_judgement(played: Trials) -> str | None:
+def heuristic_is_a_judgment(played: Trials) -> str | None:
     """A heuristic is finite and lies in -1 to 1."""
     if not played.game.has_heuristic:
         raise DoesNotApply("The game has no heuristic.")
@@ -176,7 +176,7 @@ LAWS: tuple[Law, ...] = (
     alone_as_in_a_batch,
     observations_are_numbers,
     mover_observes_by_default,
-    heuristic_is_a_judgement,
+    heuristic_is_a_judgment,
     turned_games_are_games,
     equal_words_mean_one_future,
 )

@@ -1,6 +1,6 @@
 """Computes an opening book: `python -m tabia.search.connect.computing`; stop it at any time, it goes on from there.
 
-The positions are solved in the order of their keys with one large table, so that neighbours share most of the work.
+The positions are solved in the order of their keys with one large table, so that neighbors share most of the work.
 What is solved so far stands in a file beside the book, as the book's scores will.
 """
 

@@ -1,4 +1,4 @@
-"""`tabia analyse`: what a player thinks of a position, or of a file of positions."""
+"""`tabia analyze`: what a player thinks of a position, or of a file of positions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Batch = Annotated[int, typer.Option(min=1, help="Positions of a file looked at s
 ILLEGAL_LINES = 1  # the exit code when some lines of a file named no position
 
 
-def analyse(
+def analyze(
     game_id: GameId,
     player: Spec = "mcts:simulations=800",
     moves: Moves = "",
@@ -47,9 +47,9 @@ def analyse(
     the exit code is 1.
 
     Examples:
-      [bold]tabia analyse connect4 --player mcts:simulations=800 --moves 4453[/]
-      [bold]tabia analyse tictactoe --player perfect --moves "b2 a1"[/]
-      [bold]tabia analyse connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
+      [bold]tabia analyze connect4 --player mcts:simulations=800 --moves 4453[/]
+      [bold]tabia analyze tictactoe --player perfect --moves "b2 a1"[/]
+      [bold]tabia analyze connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
     """
     from tabia.games import make
     from tabia.games.errors import TabiaError
@@ -126,7 +126,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
     """One answer per line, in order, as many at a time as are looked at side by side."""
     import jax
 
-    from tabia.players.analysis import analyse
+    from tabia.players.analysis import analyze
     from tabia.players.reading import power_of_two, read
 
     width = power_of_two(min(batch, len(lines)))  # of every part, so that all share their programs
@@ -134,7 +134,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
         part = lines[first : first + batch]
         found = read(game, part, seed=seed, width=width)
         key = jax.random.fold_in(jax.random.key(seed), first)
-        answers = analyse(player, found.states, key, found.plies, count=len(part))
+        answers = analyze(player, found.states, key, found.plies, count=len(part))
         yield [
             {"line": first + index + 1, "moves": part[index], **_answer(answer, found.refused.get(index))}
             for index, answer in enumerate(answers)

@@ -1,4 +1,4 @@
-"""`tabia analyse`: one position and files of them, for people and as JSON; bad lines never stop the others."""
+"""`tabia analyze`: one position and files of them, for people and as JSON; bad lines never stop the others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 
 
-def analyse(*words: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, ["analyse", *words], input=stdin)
+def analyze(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["analyze", *words], input=stdin)
 
 
 def test_a_position_in_words(tmp_path: Path) -> None:
     picture = tmp_path / "tree.svg"
     spec = "mcts:simulations=32"
-    result = analyse("connect3", "--player", spec, "--moves", "1 2", "--tree", str(picture))
+    result = analyze("connect3", "--player", spec, "--moves", "1 2", "--tree", str(picture))
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
     assert lines[:4] == [". . . .", ". . . .", "X O . .", "1 2 3 4"]
@@ -34,7 +34,7 @@ def test_a_position_in_words(tmp_path: Path) -> None:
 
 
 def test_the_same_as_json() -> None:
-    told = json.loads(analyse("connect3", "--player", "mcts:simulations=32", "--moves", "1 2", "--json").stdout)
+    told = json.loads(analyze("connect3", "--player", "mcts:simulations=32", "--moves", "1 2", "--json").stdout)
     assert told["move"] == max(told["visits"], key=told["visits"].get)
     assert sum(told["visits"].values()) == 32 and sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
     assert told["mover"] == 0 and told["line"][0] == told["move"]
@@ -43,7 +43,7 @@ def test_the_same_as_json() -> None:
 
 def test_perfect_gives_exact_scores() -> None:
     # X in the middle, O on an edge: X wins with its third or fourth stone wherever it plays, but for the edge across.
-    told = json.loads(analyse("tictactoe", "--player", "perfect", "--moves", "b2 a2", "--json").stdout)
+    told = json.loads(analyze("tictactoe", "--player", "perfect", "--moves", "b2 a2", "--json").stdout)
     assert {move for move, score in told["scores"].items() if score == 0} == {"c2"}
     assert told["scores"][told["move"]] == max(told["scores"].values()) == 2
     assert told["expected"] == [1.0, -1.0]
@@ -52,7 +52,7 @@ def test_perfect_gives_exact_scores() -> None:
 def test_a_file_of_positions_with_bad_lines(tmp_path: Path) -> None:
     file = tmp_path / "positions.txt"
     file.write_text("b2 a2\n\nb2 b2\nzz\na3a2b3b2c3\nb2a2\n")
-    result = analyse("tictactoe", "--player", "perfect", "--positions", str(file), "--json")
+    result = analyze("tictactoe", "--player", "perfect", "--positions", str(file), "--json")
     assert result.exit_code == 1
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert [answer["line"] for answer in answers] == [1, 2, 3, 4, 5, 6]
@@ -69,7 +69,7 @@ def test_a_file_of_positions_with_bad_lines(tmp_path: Path) -> None:
 
 
 def test_a_file_from_standard_input_in_words() -> None:
-    result = analyse("tictactoe", "--player", "perfect", "--positions", "-", stdin="b2 a2 a1 c3 a3\n\n")
+    result = analyze("tictactoe", "--player", "perfect", "--positions", "-", stdin="b2 a2 a1 c3 a3\n\n")
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()
     assert first == "1: b2 a2 a1 c3 a3 -> " + first.split()[-1] and second.startswith("2: (start) -> ")
@@ -78,7 +78,7 @@ def test_a_file_from_standard_input_in_words() -> None:
 def test_chunks_give_one_answer_a_line(tmp_path: Path) -> None:
     file = tmp_path / "positions.txt"
     file.write_text("1\n2\n3\n4\n12\n")
-    result = analyse("connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2")
+    result = analyze("connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2")
     assert [json.loads(line)["moves"] for line in result.stdout.splitlines()] == ["1", "2", "3", "4", "12"]
 
 
@@ -95,12 +95,12 @@ def test_chunks_give_one_answer_a_line(tmp_path: Path) -> None:
     ],
 )
 def test_refusals(words: list[str], told: str) -> None:
-    result = analyse(*words)
+    result = analyze(*words)
     assert result.exit_code == 2
     assert told in result.stderr
 
 
 def test_a_game_that_is_over_is_told_as_such() -> None:
-    result = analyse("tictactoe", "--player", "perfect", "--moves", "a3a2b3b2c3")
+    result = analyze("tictactoe", "--player", "perfect", "--moves", "a3a2b3b2c3")
     assert result.exit_code == 0
     assert "The game is over. Scores: seat 1 1, seat 2 -1." in result.stdout
