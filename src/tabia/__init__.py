@@ -1,6 +1,6 @@
 """Tabia learns turn-based board games from their rules alone, and proves how good it became."""
 
-from tabia import runtime
+from tabia.core import runtime
 
 __version__ = "0.1.0"
 

@@ -11,10 +11,11 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 from tabia.games import make
 from tabia.games.game import Game
-from tabia.training import budget, loop, recipes
-from tabia.training.config import Config
-from tabia.training.directory import RunDirectory
+from tabia.training import budget, loop
+from tabia.training.config import recipes
+from tabia.training.config.schema import Config
 from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
 
 
 def run(*words: object) -> Result:

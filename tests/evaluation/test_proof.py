@@ -19,7 +19,7 @@ from tabia.evaluation import proof
 from tabia.evaluation.proof import prove
 from tabia.games import make
 from tabia.games.errors import TabiaError
-from tabia.games.table import Table
+from tabia.games.session import Table
 from tabia.players import make as make_player
 from tabia.players.player import Choice
 

@@ -14,7 +14,7 @@ from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record, RecordError
 from tabia.games import make
 from tabia.games.playthrough import random_game
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 _letters = st.characters(exclude_categories=("Z", "C"))  # no spaces of any kind, no control characters
 _words = st.text(_letters, min_size=1, max_size=8)

@@ -23,9 +23,11 @@ from tabia.games.moves import actions
 from tabia.networks import Network, presets, weights
 from tabia.players import make as make_player
 from tabia.players import registry, runs
-from tabia.training import checkpoint, metrics, report, settings, strength
-from tabia.training.config import Config
-from tabia.training.directory import RunDirectory
+from tabia.training.config import toml as settings
+from tabia.training.config.schema import Config
+from tabia.training.report import report, strength
+from tabia.training.run import checkpoint, metrics
+from tabia.training.run.directory import RunDirectory
 
 from .inputs import JSON, ODD, damaged, damaged_text, joined, numbers, pieces
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tabia.games import GameError, laws, make
 from tabia.games.adapters import equality
 from tabia.games.adapters.host import HostGame
-from tabia.search.enumeration import TooLarge, positions_by_ply
-from tabia.search.exact import solve
+from tabia.solvers.enumeration import TooLarge, positions_by_ply
+from tabia.solvers.exact import solve
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()

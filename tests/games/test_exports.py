@@ -15,7 +15,7 @@ from tabia import games
 from tabia.games import moves
 from tabia.games.errors import GameError, IllegalMove
 from tabia.games.exports import gym, zoo
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 from .broken_games import OpenChance
 

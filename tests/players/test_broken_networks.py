@@ -17,7 +17,7 @@ from tabia.players import PlayerError
 from tabia.players.searching import Searcher
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
-from tabia.training.contest import contest, seated
+from tabia.training.arena import contest, seated
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tests.training.conftest import TINY

@@ -23,12 +23,12 @@ from tabia.search import memory
 from tabia.training import estimate
 from tabia.training import memory as training_memory
 from tabia.training import state as states
-from tabia.training.config import EvaluationSettings
-from tabia.training.directory import RunDirectory
+from tabia.training.config.schema import EvaluationSettings
 from tabia.training.errors import TrainingError
 from tabia.training.evaluate import opponents
 from tabia.training.loop import Training
 from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
 from tests.training.conftest import TINY
 
 GAME = games.make("connect4")

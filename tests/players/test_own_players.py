@@ -17,9 +17,9 @@ from tabia.evaluation.records import Book, Record
 from tabia.games.errors import TabiaError
 from tabia.games.moves import replay
 from tabia.players import PlayerError
-from tabia.training import settings
-from tabia.training.directory import RunDirectory
+from tabia.training.config import toml as settings
 from tabia.training.loop import Training
+from tabia.training.run.directory import RunDirectory
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GAME = games.make("tictactoe")

@@ -16,7 +16,7 @@ from tabia.games.moves import replay
 from tabia.players import perfect
 from tabia.players.analysis import look
 from tabia.players.player import Choice
-from tabia.search import connect_solver
+from tabia.solvers import connect_solver
 
 from .playing import play, starts
 

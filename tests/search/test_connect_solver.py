@@ -15,12 +15,12 @@ import pytest
 from tabia.games.connect import Connect
 from tabia.games.errors import GameError
 from tabia.games.registry import make
-from tabia.search import exact
-from tabia.search.connect import book
-from tabia.search.connect.bits import landing, winning_fields
-from tabia.search.connect.follow import NONE, follow_bound
-from tabia.search.connect.positions import children, has_line
-from tabia.search.connect_solver import ILLEGAL, Solver, from_states
+from tabia.solvers import exact
+from tabia.solvers.connect import book
+from tabia.solvers.connect.bits import landing, winning_fields
+from tabia.solvers.connect.follow import NONE, follow_bound
+from tabia.solvers.connect.positions import children, has_line
+from tabia.solvers.connect_solver import ILLEGAL, Solver, from_states
 
 from . import connect_twin as twin
 

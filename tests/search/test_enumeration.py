@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from tabia.search.enumeration import _one_ahead
+from tabia.solvers.enumeration import _one_ahead
 
 
 def test_closing_waits_for_the_item_asked_for_ahead() -> None:

@@ -17,10 +17,10 @@ from jax import Array
 from tabia import games
 from tabia.games.game import Game, Key, State
 from tabia.search import Search
-from tabia.search.backward import Endless
-from tabia.search.enumeration import TooLarge
 from tabia.search.errors import SearchError
-from tabia.search.exact import Solution, solve
+from tabia.solvers.backward import Endless
+from tabia.solvers.enumeration import TooLarge
+from tabia.solvers.exact import Solution, solve
 
 from . import alphabeta_twin as twin
 from .positions import random_positions

@@ -14,9 +14,9 @@ from tabia.games.game import Game, State
 from tabia.search import Gumbel, Puct, Search, Uct
 from tabia.search.choice import most_visits
 from tabia.search.evaluators import Rollout, Uniform
-from tabia.search.exact import Solution, solve
 from tabia.search.selection import Rule, as_parent
 from tabia.search.tree import LINK
+from tabia.solvers.exact import Solution, solve
 
 from .positions import batch_size, random_positions
 from .toy_games import Ring

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabia.training import metrics
 from tabia.training import state as states
-from tabia.training.directory import RunDirectory
+from tabia.training.run import metrics
+from tabia.training.run.directory import RunDirectory
 
 
 def same(one: states.State, other: states.State) -> bool:

@@ -12,7 +12,7 @@ from rich.console import Console
 from tabia.cli import training_panel
 from tabia.cli.training_display import JsonLines, Live, Plain
 from tabia.networks.presets import mlp
-from tabia.training.config import (
+from tabia.training.config.schema import (
     CheckpointSettings,
     Config,
     EvaluationSettings,
@@ -21,12 +21,12 @@ from tabia.training.config import (
     SearchSettings,
     SelfPlaySettings,
 )
-from tabia.training.directory import RunDirectory
 from tabia.training.evaluate import Evaluate
 from tabia.training.loop import Onlooker, Training, train
-from tabia.training.machine import Machine
-from tabia.training.metrics import Metrics
-from tabia.training.stored_games import StoredGames
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.machine import Machine
+from tabia.training.run.metrics import Metrics
+from tabia.training.run.stored_games import StoredGames
 
 TINY = Config(
     game="tictactoe",

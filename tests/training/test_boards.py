@@ -13,10 +13,10 @@ from tabia.games import make
 from tabia.networks.presets import any_size
 from tabia.players import make as make_player
 from tabia.training import state as states
-from tabia.training.directory import RunDirectory
 from tabia.training.errors import TrainingError
 from tabia.training.loop import Onlooker, Training, train
 from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
 from tests.training.conftest import TINY
 
 SMALL, WIDE, UNSEEN = (f"connect:rows=3,columns={columns},line=3" for columns in (4, 5, 6))

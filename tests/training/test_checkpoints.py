@@ -21,18 +21,19 @@ import pytest
 
 from tabia.networks import weights
 from tabia.players import runs
-from tabia.training import checkpoint, gate, health, loop
-from tabia.training.config import GateSettings
-from tabia.training.cycle import Report
-from tabia.training.directory import BEST, RunDirectory
+from tabia.training import gate, health, loop
+from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
 from tabia.training.evaluate import Evaluate
 from tabia.training.gate import Verdict
+from tabia.training.iteration import Report
+from tabia.training.learning.losses import Losses
 from tabia.training.loop import Training, train
-from tabia.training.losses import Losses
-from tabia.training.metrics import Metrics
+from tabia.training.run import checkpoint
+from tabia.training.run.directory import BEST, RunDirectory
+from tabia.training.run.metrics import Metrics
+from tabia.training.run.stored_games import StoredGames
 from tabia.training.state import playing
-from tabia.training.stored_games import StoredGames
 
 from .comparing import same, timeless
 from .conftest import TINY

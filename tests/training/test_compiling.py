@@ -8,11 +8,12 @@ import jax
 import pytest
 
 from tabia.networks.presets import any_size
-from tabia.training import Training, compiling, cycle, loop
+from tabia.training import Training, compiling, loop
+from tabia.training import iteration as cycle
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
-from tabia.training.directory import RunDirectory
 from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
 
 from .conftest import TINY
 

@@ -15,9 +15,9 @@ from rich.console import Console
 from tabia.cli import training_display
 from tabia.cli.training_display import JsonLines, Live, Plain
 from tabia.cli.training_panel import Sight
-from tabia.training import metrics
 from tabia.training.loop import Training
 from tabia.training.pace import Pace
+from tabia.training.run import metrics
 from tabia.training.state import Ledger
 
 

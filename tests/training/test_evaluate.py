@@ -10,12 +10,15 @@ import pytest
 
 from tabia.games import make
 from tabia.players import perfect
-from tabia.training import evaluate, metrics, opponents, recipes, strength
+from tabia.training import evaluate, opponents
+from tabia.training.config import recipes
 from tabia.training.evaluate import Allowance, Evaluate
 from tabia.training.loop import Training
 from tabia.training.plan import Plan
+from tabia.training.report import strength
+from tabia.training.report.strength import Strength
+from tabia.training.run import metrics
 from tabia.training.state import Ledger
-from tabia.training.strength import Strength
 
 
 @pytest.mark.parametrize("name", recipes.names())

@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
-from tabia.training import export, metrics
-from tabia.training.directory import RunDirectory
 from tabia.training.errors import TrainingError
-from tabia.training.export import TensorBoard
+from tabia.training.run import export, metrics
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.export import TensorBoard
 
 
 def command(*words: object):

@@ -10,12 +10,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
-from tabia.training import loop, metrics
-from tabia.training.directory import RunDirectory
+from tabia.training import loop
 from tabia.training.errors import TrainingError
-from tabia.training.learner import rate_at
+from tabia.training.learning.learner import rate_at
 from tabia.training.loop import Training, train
-from tabia.training.metrics import Metrics
+from tabia.training.run import metrics
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.metrics import Metrics
 
 from .comparing import same, timeless
 

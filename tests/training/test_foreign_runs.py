@@ -16,11 +16,12 @@ from typer.testing import CliRunner
 from tabia.cli.main import app
 from tabia.evaluation.keeping import Keeper
 from tabia.games import make
-from tabia.training import checkpoint, metrics, report
-from tabia.training.directory import RunDirectory
 from tabia.training.errors import TrainingError
 from tabia.training.loop import Training
-from tabia.training.metrics import Metrics
+from tabia.training.report import report
+from tabia.training.run import checkpoint, metrics
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.metrics import Metrics
 
 from .conftest import TINY
 

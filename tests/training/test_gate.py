@@ -14,7 +14,7 @@ from tabia.games.game import Game
 from tabia.players import make as make_player
 from tabia.players.player import Choice, Player
 from tabia.training import gate
-from tabia.training.config import GateSettings
+from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State

@@ -13,10 +13,10 @@ import pytest
 from tabia.networks.presets import tower
 from tabia.search import memory
 from tabia.training import state as states
+from tabia.training.config.toml import to_toml
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
-from tabia.training.replay import Ring
-from tabia.training.settings import to_toml
+from tabia.training.selfplay.replay import Ring
 from tests.training.conftest import TINY
 
 # Two CPU devices: the first is the device, the last is the host.

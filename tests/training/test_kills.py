@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tabia.training import metrics
-from tabia.training.config import Config
-from tabia.training.directory import RunDirectory
+from tabia.training.config.schema import Config
 from tabia.training.loop import Onlooker, Training, train
-from tabia.training.metrics import Metrics
-from tabia.training.stored_games import StoredGames
+from tabia.training.run import metrics
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.metrics import Metrics
+from tabia.training.run.stored_games import StoredGames
 
 from .comparing import games, same, timeless
 from .conftest import TINY

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from tabia.networks.presets import tower
-from tabia.training import learner
-from tabia.training.config import LearnerSettings
+from tabia.training.config.schema import LearnerSettings
 from tabia.training.errors import TrainingError
+from tabia.training.learning import learner
 from tabia.training.plan import Plan
-from tabia.training.replay import Ring
-from tabia.training.selfplay import Plies
+from tabia.training.selfplay.play import Plies
+from tabia.training.selfplay.replay import Ring
 
 from .conftest import TINY
 

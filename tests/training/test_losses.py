@@ -12,11 +12,11 @@ import pytest
 from tabia.games import make
 from tabia.networks import Outputs
 from tabia.search.evaluators import by_seat, random_actions
-from tabia.training import losses
-from tabia.training.config import LearnerSettings, TargetSettings
-from tabia.training.losses import Lesson
-from tabia.training.replay import Samples
-from tabia.training.selfplay import Plies
+from tabia.training.config.schema import LearnerSettings, TargetSettings
+from tabia.training.learning import losses
+from tabia.training.learning.losses import Lesson
+from tabia.training.selfplay.play import Plies
+from tabia.training.selfplay.replay import Samples
 
 LEGAL = jnp.array([[True, True, True, False]] * 3)
 POLICY = jnp.array([[0.5, 0.25, 0.25, 0], [1.0, 0, 0, 0], [0, 0, 0, 0.0]])

@@ -6,11 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from tabia.training import Training, cycle, policies
+from tabia.training import Training
+from tabia.training import iteration as cycle
 from tabia.training import state as states
-from tabia.training.directory import RunDirectory
 from tabia.training.loop import train
 from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
+from tabia.training.selfplay import policies
 
 from .conftest import TINY
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.training import replay
-from tabia.training.selfplay import Plies
+from tabia.training.selfplay import replay
+from tabia.training.selfplay.play import Plies
 
 from .outcome_twin import Game, Ply
 

@@ -12,9 +12,11 @@ import pytest
 
 from tabia.evaluation.records import Record
 from tabia.games import make
-from tabia.training import figures, machine, metrics, rated, report, samples, series
-from tabia.training.directory import RunDirectory
 from tabia.training.loop import Training
+from tabia.training.report import figures, rated, report, series
+from tabia.training.run import machine, metrics
+from tabia.training.run.directory import RunDirectory
+from tabia.training.selfplay import samples
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.training import cycle, revisits
+from tabia.training import iteration as cycle
 from tabia.training import state as states
-from tabia.training.config import SelfPlaySettings
+from tabia.training.config.schema import SelfPlaySettings
 from tabia.training.plan import Plan
-from tabia.training.replay import Ring
-from tabia.training.selfplay import Plies
+from tabia.training.selfplay import revisits
+from tabia.training.selfplay.play import Plies
+from tabia.training.selfplay.replay import Ring
 
 from .conftest import TINY
 

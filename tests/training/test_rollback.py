@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tabia.training import gate
-from tabia.training.directory import RunDirectory
-from tabia.training.learner import Learner
+from tabia.training.learning.learner import Learner
 from tabia.training.loop import Onlooker, Training, take_over, train
-from tabia.training.metrics import Metrics
-from tabia.training.selfplay import SelfPlay
-from tabia.training.stored_games import StoredGames
+from tabia.training.run.directory import RunDirectory
+from tabia.training.run.metrics import Metrics
+from tabia.training.run.stored_games import StoredGames
+from tabia.training.selfplay.play import SelfPlay
 
 from .comparing import same, timeless
 from .test_kills import ENDLESS, straight

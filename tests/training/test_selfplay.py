@@ -13,12 +13,13 @@ import pytest
 from tabia.games import make
 from tabia.search import Gumbel
 from tabia.search.evaluators import Finishing
-from tabia.training import openings, replay, selfplay
-from tabia.training.config import SearchSettings, SelfPlaySettings
-from tabia.training.losses import lesson
-from tabia.training.openings import Lanes
+from tabia.training.config.schema import SearchSettings, SelfPlaySettings
+from tabia.training.learning.losses import lesson
 from tabia.training.plan import Plan
-from tabia.training.selfplay import Plies, SelfPlay, Thought
+from tabia.training.selfplay import openings, replay
+from tabia.training.selfplay import play as selfplay
+from tabia.training.selfplay.openings import Lanes
+from tabia.training.selfplay.play import Plies, SelfPlay, Thought
 
 from .conftest import TINY
 from .outcome_twin import Game, Ply

@@ -9,11 +9,11 @@ import pytest
 
 from tabia.evaluation import records
 from tabia.games import make
-from tabia.games.table import Table
-from tabia.training import stored_games
-from tabia.training.replay import Ring
-from tabia.training.selfplay import Plies
-from tabia.training.stored_games import games, stored
+from tabia.games.session import Table
+from tabia.training.run import stored_games
+from tabia.training.run.stored_games import games, stored
+from tabia.training.selfplay.play import Plies
+from tabia.training.selfplay.replay import Ring
 
 
 class Game(NamedTuple):

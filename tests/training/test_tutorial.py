@@ -38,5 +38,5 @@ def test_the_pages_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("tutorial.md", names)
     assert (tmp_path / "training.png").stat().st_size > 10_000
     config = names["config"]
-    monkeypatch.setattr("tabia.training.recipes.Recipe.config", lambda recipe, game=None: config)
+    monkeypatch.setattr("tabia.training.config.schema.recipes.Recipe.config", lambda recipe, game=None: config)
     run("training.md", {"__name__": "training"})

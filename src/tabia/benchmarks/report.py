@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tabia.training.machine import describe
+from tabia.training.run.machine import describe
 
 
 class Row(Protocol):

@@ -20,14 +20,14 @@ from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
 from tabia.networks.presets import tower
-from tabia.training import replay
 from tabia.training import state as states
 from tabia.training.budget import operations
-from tabia.training.config import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
-from tabia.training.learner import Learned
+from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
+from tabia.training.learning.learner import Learned
+from tabia.training.learning.precision import compute_type
 from tabia.training.plan import Plan
-from tabia.training.precision import compute_type
-from tabia.training.selfplay import make_search
+from tabia.training.selfplay import replay
+from tabia.training.selfplay.play import make_search
 from tabia.training.state import State, playing
 
 METHOD = "median of 3 calls after compilation, the sides taking turns"

@@ -22,9 +22,9 @@ def metrics(path: RunPath, csv: Csv = None, tensorboard: Events = None) -> None:
       [bold]tabia metrics runs/connect4 > metrics.csv[/]
       [bold]tabia metrics runs/connect4 --tensorboard logs/connect4[/]
     """
-    from tabia.training import metrics as recorded
-    from tabia.training.directory import RunDirectory
-    from tabia.training.export import export_tensorboard, write_csv
+    from tabia.training.run import metrics as recorded
+    from tabia.training.run.directory import RunDirectory
+    from tabia.training.run.export import export_tensorboard, write_csv
 
     run = RunDirectory(path)
     run.config()  # reports a directory that holds no run

@@ -15,7 +15,7 @@ from tabia.core.text import printable
 
 if TYPE_CHECKING:
     from tabia.games.game import Game
-    from tabia.training.config import Config
+    from tabia.training.config.schema import Config
     from tabia.training.loop import Training
 
 _STARTED = time.monotonic()  # when the command began, before anything heavy was imported
@@ -56,10 +56,10 @@ def train(
       [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
       [bold]tabia train connect4 --estimate[/]
     """
-    from tabia.training.directory import RunDirectory
     from tabia.training.loop import Training
     from tabia.training.opponents import opponents
     from tabia.training.plan import Plan
+    from tabia.training.run.directory import RunDirectory
 
     config = _config(game_id, recipe, minutes, seed, changes or [])
     if estimate:
@@ -85,8 +85,8 @@ def resume(
       [bold]tabia resume runs/connect4[/]
       [bold]tabia resume runs/connect4 --minutes 30[/]
     """
-    from tabia.training.directory import RunDirectory
     from tabia.training.loop import Training
+    from tabia.training.run.directory import RunDirectory
 
     run = RunDirectory(path)
     with run.locked():  # before anything is read, until the last checkpoint is saved
@@ -111,8 +111,8 @@ def report(
     game: GameFile = None,
 ) -> None:  # fmt: skip
     """Write a run's report.md and its figures."""
-    from tabia.training.directory import RunDirectory
-    from tabia.training.report import write_report
+    from tabia.training.report.report import write_report
+    from tabia.training.run.directory import RunDirectory
 
     if not rate:
         typer.echo(write_report(RunDirectory(path), rate=False, game=_id(game)))
@@ -124,7 +124,7 @@ def report(
 
 def recipes(as_json: Json = False) -> None:
     """List the recipes: what each is, what to expect of it, and how long it takes."""
-    from tabia.training import recipes as room
+    from tabia.training.config import recipes as room
 
     every = [room.load(name) for name in room.names()]
     if as_json:
@@ -186,8 +186,8 @@ def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int |
     from dataclasses import replace
 
     from tabia.games import make
-    from tabia.training import recipes as room
-    from tabia.training.settings import with_assignments
+    from tabia.training.config import recipes as room
+    from tabia.training.config.toml import with_assignments
 
     game = make(game_id).id
     chosen = room.load(recipe) if recipe is not None else room.default(game)
@@ -207,9 +207,9 @@ def _free(config: Config) -> Path:
 def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -> None:
     from tabia.cli.training_display import display
     from tabia.cli.training_stop import Stop
-    from tabia.training.export import TensorBoard
     from tabia.training.loop import train as run
     from tabia.training.observers import default_observers
+    from tabia.training.run.export import TensorBoard
 
     path = training.run.path
     exports = [] if tensorboard is None else [TensorBoard(tensorboard)]
@@ -231,7 +231,7 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
 
 def _strength(training: Training, *, one_line: bool = False) -> str:
     """The newest evaluation in words, or how to make one."""
-    from tabia.training import strength
+    from tabia.training.report import strength
 
     run, config = training.run, training.config
     found = strength.latest(run)
@@ -253,7 +253,7 @@ def _estimate(config: Config, as_json: bool) -> None:
 
 
 def _named(game: Game, moves: tuple[int, ...]) -> str:
-    from tabia.games.table import Table
+    from tabia.games.session import Table
 
     table, names = Table(game), []
     for action in moves:

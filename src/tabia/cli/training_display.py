@@ -21,10 +21,11 @@ from rich.live import Live as RichLive
 from tabia.cli import printing, training_panel
 from tabia.cli.echo import hide_control_echo
 from tabia.cli.training_panel import Sight, span
-from tabia.training import metrics, strength
-from tabia.training.cycle import Report
+from tabia.training.iteration import Report
 from tabia.training.loop import Onlooker, Training
-from tabia.training.replay import host_of
+from tabia.training.report import strength
+from tabia.training.run import metrics
+from tabia.training.selfplay.replay import host_of
 from tabia.training.state import whereabouts
 
 _COMPILING = "compiling the programs of this run first, which can take a minute"

@@ -22,8 +22,8 @@ from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
 from tabia.games.moves import replay
 from tabia.players.perfect import LIMIT
-from tabia.search.enumeration import TooLarge, positions_by_ply
 from tabia.search.evaluators import random_actions
+from tabia.solvers.enumeration import TooLarge, positions_by_ply
 
 _LARGEST = 64 * files.MEGABYTE
 _TOGETHER = 512

@@ -31,7 +31,7 @@ from tabia.core.text import is_printable, plain, quote
 from tabia.games import identity
 from tabia.games.errors import GameError, TabiaError
 from tabia.games.game import Game, State
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 FORMAT = "tabia games 1"
 LIMIT = 256 * files.MEGABYTE

@@ -9,6 +9,6 @@ from tabia.games.game import State as State
 from tabia.games.game import Symmetry as Symmetry
 from tabia.games.registry import ids as ids
 from tabia.games.registry import make as make
-from tabia.games.table import Table as Table
+from tabia.games.session import Table as Table
 
 compile_cache.install()  # here, because everything in Tabia that compiles imports this package

@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 
 from tabia.games.game import Game
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 _WIDTH = 110
 

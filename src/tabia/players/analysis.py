@@ -19,7 +19,7 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.games.moves import legal_names, row
-from tabia.games.table import Table
+from tabia.games.session import Table
 from tabia.players.modifiers import Modified
 from tabia.players.perfect import Perfect
 from tabia.players.player import Choice, Player

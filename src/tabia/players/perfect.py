@@ -24,13 +24,13 @@ from tabia.games.history import History
 from tabia.games.tictactoe import TicTacToe
 from tabia.players.player import Choice
 from tabia.players.spec import PlayerError
-from tabia.search.enumeration import TooLarge
 from tabia.search.errors import SearchError
-from tabia.search.exact import Solution, solve
 from tabia.search.minimax import at_random
+from tabia.solvers.enumeration import TooLarge
+from tabia.solvers.exact import Solution, solve
 
 if TYPE_CHECKING:  # it needs Numba, which not everyone has
-    from tabia.search import connect_solver
+    from tabia.solvers import connect_solver
 
 LIMIT = 200_000
 """The most positions of a game that is solved outright."""
@@ -167,7 +167,7 @@ class Solver:
     solver: connect_solver.Solver
 
     def truth(self, states: State) -> Truth:
-        from tabia.search.connect_solver import from_states
+        from tabia.solvers.connect_solver import from_states
 
         legal = np.asarray(jax.vmap(self.game.legal)(states))
         mover = np.asarray(jax.vmap(self.game.mover)(states))
@@ -191,7 +191,7 @@ class Solver:
 def _solver(game: Connect) -> Solver:
     """The solver for a board; refused with a sentence where the board is too large or Numba is missing."""
     try:
-        from tabia.search import connect_solver
+        from tabia.solvers import connect_solver
 
         return Solver(game, connect_solver.Solver(game.rows, game.columns, game.line))
     except GameError as error:  # its compiler is missing, or the board does not fit

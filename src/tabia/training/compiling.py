@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import jax
 
-from tabia.training import revisits
 from tabia.training.plan import Plan
+from tabia.training.selfplay import revisits
 from tabia.training.state import State, playing
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import jax
 
-from tabia.training import cycle, memory
+from tabia.training import iteration as cycle
+from tabia.training import memory
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
-from tabia.training.config import Config
+from tabia.training.config.schema import Config
 from tabia.training.plan import Plan
 from tabia.training.state import State
 

@@ -17,8 +17,8 @@ from tabia.evaluation.match import Match, play
 from tabia.evaluation.records import Record
 from tabia.evaluation.tally import tally
 from tabia.players.player import Player
-from tabia.training.contest import seated
-from tabia.training.cycle import Report
+from tabia.training.arena import seated
+from tabia.training.iteration import Report
 from tabia.training.loop import Onlooker, Training
 from tabia.training.opponents import opponents, positions, side_by_side
 from tabia.training.plan import Plan

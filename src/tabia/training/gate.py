@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from tabia.evaluation.tally import elo_of, tally
-from tabia.training.contest import contest, seated
+from tabia.training.arena import contest, seated
 from tabia.training.plan import Plan
 from tabia.training.state import Ledger, State
 

@@ -7,9 +7,9 @@ import math
 import jax
 import numpy as np
 
-from tabia.training.cycle import Report
 from tabia.training.errors import DIVERGED, TrainingError
-from tabia.training.learner import Learned
+from tabia.training.iteration import Report
+from tabia.training.learning.learner import Learned
 
 COLLAPSED = 1e-4  # nats: below this the network allows one move alone, everywhere
 

@@ -19,15 +19,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
-from tabia.training import budget, checkpoint, cycle, gate, health, memory
+from tabia.training import budget, gate, health, memory
+from tabia.training import iteration as cycle
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
-from tabia.training.config import Config
-from tabia.training.cycle import Report
-from tabia.training.directory import RunDirectory, as_run
+from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
+from tabia.training.iteration import Report
 from tabia.training.plan import Plan
 from tabia.training.rollback import Guard
+from tabia.training.run import checkpoint
+from tabia.training.run.directory import RunDirectory, as_run
 from tabia.training.state import Ledger, State
 
 _DONE = "done"

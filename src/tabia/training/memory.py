@@ -12,10 +12,10 @@ from itertools import chain
 from tabia.evaluation.wave import padded_size
 from tabia.search import layout, memory
 from tabia.search.memory import Limit, Need
-from tabia.training import contest
+from tabia.training import arena as contest
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
-from tabia.training.selfplay import make_search
+from tabia.training.selfplay.play import make_search
 
 _COPIES = 5  # of every weight: itself, its average, two moments of the optimizer, its gradient
 _FLOAT = 4  # bytes

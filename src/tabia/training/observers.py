@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tabia.training.evaluate import Evaluate
 from tabia.training.loop import Observer
-from tabia.training.machine import Machine
-from tabia.training.metrics import Metrics
-from tabia.training.stored_games import StoredGames
+from tabia.training.run.machine import Machine
+from tabia.training.run.metrics import Metrics
+from tabia.training.run.stored_games import StoredGames
 
 
 def default_observers() -> list[Observer]:

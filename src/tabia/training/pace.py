@@ -6,7 +6,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from tabia.training.config import Config
+from tabia.training.config.schema import Config
 from tabia.training.state import Ledger
 
 _RECENT = 30.0  # seconds that "recent" means, or one cycle where that takes longer

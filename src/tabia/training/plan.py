@@ -11,10 +11,10 @@ from tabia.games.game import Game
 from tabia.networks import Network
 from tabia.players import make as make_player
 from tabia.players.simple import Greedy, Initialize, Random
-from tabia.training.config import Config
+from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
-from tabia.training.learner import Learner
-from tabia.training.selfplay import SelfPlay
+from tabia.training.learning.learner import Learner
+from tabia.training.selfplay.play import SelfPlay
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from threading import Lock
 
-from tabia.training import replay
-from tabia.training.replay import Overwritten, Ring
+from tabia.training.selfplay import replay
+from tabia.training.selfplay.replay import Overwritten, Ring
 from tabia.training.state import Ledger, State
 
 

@@ -16,13 +16,13 @@ from jax import Array
 from tabia.networks import Variables
 from tabia.search import memory
 from tabia.search.memory import Need
-from tabia.training import replay
 from tabia.training.errors import TrainingError
-from tabia.training.learner import Learned
+from tabia.training.learning.learner import Learned
 from tabia.training.memory import working_bytes
-from tabia.training.openings import Lanes
 from tabia.training.plan import Plan
-from tabia.training.replay import Ring
+from tabia.training.selfplay import replay
+from tabia.training.selfplay.openings import Lanes
+from tabia.training.selfplay.replay import Ring
 
 
 class Board(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 from tabia.games.errors import GameError
 from tabia.games.game import Game
 from tabia.games.registry import make
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 try:
     import gymnasium

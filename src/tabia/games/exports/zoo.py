@@ -21,7 +21,7 @@ from tabia.games.errors import GameError
 from tabia.games.exports.gym import within
 from tabia.games.game import Game
 from tabia.games.registry import make
-from tabia.games.table import Table
+from tabia.games.session import Table
 
 try:
     from gymnasium import logger, spaces

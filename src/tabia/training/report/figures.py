@@ -1,0 +1,264 @@
+"""The figures of a run's report; they need matplotlib, the extra `plots`.
+
+Colors are Okabe and Ito's, which readers with any kind of color vision can tell apart; lines differ in their dashes
+or markers too.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tabia.core.text import printable, shorten
+from tabia.games.game import Game
+from tabia.training.config.schema import Config
+from tabia.training.report import series
+from tabia.training.report.series import Curve, Line
+from tabia.training.report.strength import Strength
+from tabia.training.run.directory import RunDirectory
+
+FIGURES = "figures"
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+_COLORS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
+_STYLE: Any = {
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e5e5e5",
+    "axes.axisbelow": True, "font.size": 9, "legend.frameon": False, "lines.linewidth": 1.4, "lines.markersize": 4,
+    "svg.hashsalt": "tabia", "text.parse_math": False,
+}  # fmt: skip
+
+
+class Drawing(NamedTuple):
+    """What a figure shows, and how to draw it."""
+
+    name: str  # of the file, without .svg
+    draw: Callable[[Any], None]  # onto a matplotlib figure
+    height: float = 2.8
+
+
+def available() -> bool:
+    """Whether matplotlib is there."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def style() -> AbstractContextManager[None]:
+    """How figures of a report look, whoever draws them."""
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def draw(
+    run: RunDirectory, game: Game, config: Config, lines: Sequence[Line], evaluations: Sequence[Strength]
+) -> dict[str, Path]:
+    """Draw all figures the metrics suffice for; the file of each by its name."""
+    drawings = [
+        _losses(config, lines), _entropy(lines), _games(game, lines), _strength(evaluations), _perfect(evaluations),
+        _openings(game, lines), _agreement(lines),
+    ]  # fmt: skip
+    return {drawing.name: save(run, drawing) for drawing in drawings if drawing is not None}
+
+
+def save(run: RunDirectory, drawing: Drawing) -> Path:
+    """Draw one figure into a file; the same numbers make the same file."""
+    from matplotlib.figure import Figure
+
+    path, content = run.make_folder(run.path / FIGURES) / f"{drawing.name}.svg", io.BytesIO()
+    with style():
+        figure = Figure(figsize=(7, drawing.height), layout="constrained")
+        drawing.draw(figure)
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    run.write(path, content.getvalue())
+    return path
+
+
+def label(name: str) -> str:
+    """A name for a legend: short and printable; Matplotlib would leave out one that starts with an underscore."""
+    text = printable(shorten(name))
+    return f" {text}" if text.startswith("_") else text
+
+
+def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
+    policy, value = series.curve(lines, "loss_policy"), series.curve(lines, "loss_value")
+    divergence = {"cross_entropy": "KL divergence, nats", "squared": "squared error"}
+    unit = {"cross_entropy": "cross-entropy, nats", "squared": "squared error"}
+    return _stacked(
+        "losses",
+        Panel(policy, f"policy loss:\n{divergence[config.learner.policy_loss]}", bottom=0.0),
+        Panel(value, f"value loss:\n{unit[config.learner.value_loss]}"),
+        Panel(series.curve(lines, "loss_board"), "last position,\nnats"),
+    )
+
+
+def _entropy(lines: Sequence[Line]) -> Drawing | None:
+    network, target = series.curve(lines, "entropy"), series.curve(lines, "target_entropy")
+    return _together("entropy", "entropy, nats", {"network": network, "target (the search)": target})
+
+
+def _games(game: Game, lines: Sequence[Line]) -> Drawing | None:
+    return _stacked(
+        "games",
+        Panel(series.curve(lines, "length"), "length,\nmoves"),
+        Panel(series.first_seat(lines), "first seat's\nscore, -1 to 1"),
+        Panel(_percent(series.curve(lines, "draws")), "drawn,\n% of games", bottom=0.0),
+    )
+
+
+def _agreement(lines: Sequence[Line]) -> Drawing | None:
+    curves = {
+        "was the network's favorite, share of moves": _percent(series.curve(lines, "agrees")),
+        "probability the network gave it, mean": _percent(series.curve(lines, "prior")),
+    }
+    return _together("agreement", "move played, %", curves, top=100.0)
+
+
+def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
+    """Shares of the points against each opponent over time, with intervals."""
+    played = [found for found in evaluations if found.matches]
+    opponents = list(dict.fromkeys(opponent for found in played for opponent in found.matches))
+    if not played:
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, opponent in enumerate(opponents):
+            sides = [(found.minutes, found.matches[opponent]) for found in played if opponent in found.matches]
+            minutes, share, low, high = np.array(
+                [(at, 100 * side["share"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
+            ).T
+            minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
+            style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
+            spread = np.maximum([share - low, high - share], 0.0)
+            axes.errorbar(minutes, share, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
+        axes.set(ylabel="share of the points, %,\nwith 95% interval", ylim=(-2, 102))
+        _timed(axes)
+        _legend(axes, "against")
+
+    return Drawing("strength", draw, height=3.2)
+
+
+def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
+    """Shares of moves that keep the value over time."""
+    curves = {
+        words: [(found.minutes, 100 * found.keeps[name]) for found in evaluations if name in found.keeps]
+        for name, words in (("searched", "with search"), ("network", "network alone"))
+    }
+    if not any(curves.values()):
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, (words, points) in enumerate(curves.items()):
+            axes.plot(*zip(*points, strict=True), color=_COLORS[number], marker=_MARKERS[number], label=words)
+        axes.set_ylabel("moves that keep\nthe value, %")
+        _timed(axes)
+        _legend(axes)
+
+    return Drawing("perfect", draw)
+
+
+def _counted(axes: Any) -> None:
+    """An axis of iterations, which come in whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _timed(axes: Any) -> None:
+    axes.set_xlabel("training time, minutes")
+    axes.set_xlim(left=0.0)
+
+
+def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
+    shares, moves = series.openings(lines, num_actions=game.num_actions)
+    if len(shares.cycles) < 2:
+        return None
+    start = game.init(jax.random.key(0))
+    names = ["others" if move is None else label(game.move_name(move, start)) for move in moves]
+
+    def draw(figure: Any) -> None:
+        import matplotlib
+
+        axes = figure.subplots()
+        ramp = matplotlib.colormaps["viridis"]
+        known = sum(move is not None for move in moves)
+        colors = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
+        axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6)
+        axes.set(ylabel="first moves, % of games", ylim=(0, 100))
+        _counted(axes)
+        axes.margins(x=0)
+        axes.grid(visible=False)
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5), title="move")
+
+    return Drawing("openings", draw, height=3.2)
+
+
+class Panel(NamedTuple):
+    """One of several below each other."""
+
+    curve: Curve
+    label: str
+    bottom: float | None = None  # where the axis begins, if not with the curve
+
+
+def _stacked(name: str, *panels: Panel) -> Drawing | None:
+    """One panel below the other, each with an axis of its own."""
+    held = [panel for panel in panels if panel.curve]
+    if not held:
+        return None
+
+    def draw(figure: Any) -> None:
+        column = figure.subplots(len(held), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (curve, label, bottom) in zip(column, held, strict=True):
+            axes.plot(curve.cycles, curve.values, color=BLUE, marker="o" if len(curve.cycles) == 1 else None)
+            axes.set_ylabel(label)
+            axes.set_ylim(bottom=bottom)
+        _counted(column[-1])
+        figure.align_ylabels()
+
+    return Drawing(name, draw, height=0.6 + 1.5 * len(held))
+
+
+def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | None = None) -> Drawing | None:
+    """Curves of one unit in one panel."""
+    held = {words: curve for words, curve in curves.items() if curve}
+    if not held:
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, (words, curve) in enumerate(held.items()):
+            style = {"color": _COLORS[number], "linestyle": _DASHES[number]}
+            marker = _MARKERS[number] if len(curve.cycles) == 1 else None
+            axes.plot(curve.cycles, curve.values, marker=marker, label=words, **style)
+        axes.set_ylabel(label)
+        _counted(axes)
+        if top is not None:
+            axes.set_ylim(0, top)
+        _legend(axes)
+
+    return Drawing(name, draw)
+
+
+def _legend(axes: Any, title: str | None = None) -> None:
+    """Above the axes; names side by side while they are short, otherwise one below the other."""
+    columns = 3 if sum(map(len, axes.get_legend_handles_labels()[1])) < 60 else 1
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, title=title, alignment="left", borderaxespad=0.2
+    )
+
+
+def _percent(curve: Curve) -> Curve:
+    return Curve(curve.cycles, 100 * curve.values)

@@ -1,0 +1,257 @@
+"""Checkpoints: written aside, synced, renamed, synced, read back; announced only once all that has held.
+
+A checkpoint is a folder named by its cycle:
+
+    weights.safetensors     the network that plays, as `tabia.networks.weights` writes it
+    state.safetensors       everything else a run needs to go on; only the newest few keep it
+    manifest.json           what they are, and the SHA-256 of both
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+from safetensors.numpy import save as to_bytes
+
+from tabia.core import files
+from tabia.core.parsing import parse_json
+from tabia.core.text import plain, quote
+from tabia.games import identity
+from tabia.networks import weights
+from tabia.networks.errors import WeightsError
+from tabia.training import state as states
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+from tabia.training.run.directory import BEST, RunDirectory
+from tabia.training.state import Ledger, State
+
+WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
+_FORMAT = "tabia checkpoint 4"
+_LARGEST_MANIFEST, _LARGEST_HEADER = files.MEGABYTE, 64 * files.MEGABYTE
+_CYCLE = re.compile("0|[1-9][0-9]{0,11}")
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that was found whole, and what it holds."""
+
+    path: Path
+    ledger: Ledger
+    state: State
+
+
+def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: Watch | None = None) -> Path:
+    """Save a run as it stands; whatever happens on the way, earlier checkpoints stay as they are.
+
+    `watch` is told each step done.
+    """
+    done = watch or (lambda step: None)
+    place = run.checkpoints / str(ledger.cycle)
+    aside = run.checkpoints / files.random_name(str(ledger.cycle), "aside")
+    try:
+        if files.exists(run.metrics):
+            files.sync_file(run.metrics)  # a checkpoint never comes before the metrics that lead to it
+        files.make_directory(run.checkpoints, within=run.path)
+        aside.mkdir()
+        done("made")
+        _write(aside, plan, state, ledger, done)
+        if files.exists(place):  # it was passed over when the run was resumed: nobody saves a cycle twice
+            _pass_over(place)
+        aside.rename(place)
+        done("renamed")
+        files.sync_directory(run.checkpoints)
+        done("synced")
+        verify(place, within=run.path)
+        done("verified")
+        if plan.config.gate.kind != "none":
+            files.write_atomic(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode(), within=run.path)
+        _prune(run, ledger.cycle, plan.config.checkpoints.resumable)
+        done("pruned")
+    except (OSError, WeightsError) as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise TrainingError(
+            f"The checkpoint of cycle {ledger.cycle} could not be saved in {run.checkpoints}: {why}. "
+            f"Earlier ones are as they were; make room and go on with `tabia resume {run.path}`."
+        ) from None
+    return place
+
+
+def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint the run can go on from, and what is wrong with newer ones.
+
+    None where there is no checkpoint yet; where there are some, but no sound one, a TrainingError says so: nobody
+    wants to start over without having been asked.
+    """
+    troubles: list[str] = []
+    held = sorted(cycles(run), reverse=True)
+    for cycle in held:
+        place = run.checkpoints / str(cycle)
+        try:
+            manifest = verify(place, within=run.path)
+            if STATE in manifest["files"]:  # otherwise it is kept for its weights alone
+                state = load(plan, place, manifest, within=run.path)
+                return Checkpoint(place, _ledger(place, manifest), state), troubles
+        except TrainingError as error:
+            troubles.append(str(error))
+    if held:
+        raise TrainingError(
+            f"{run.path} cannot be gone on with: none of its checkpoints is sound and whole. {' '.join(troubles)} "
+            f"Put a sound one back, or begin anew with `tabia train {plan.config.game}` in another directory."
+        )
+    return None, troubles
+
+
+def cycles(run: RunDirectory) -> list[int]:
+    """The cycles of which there are checkpoints, whole or not; a link is none."""
+    if not run.checkpoints.is_dir():
+        return []
+    try:
+        files.contained(run.checkpoints, run.path)
+    except OSError as error:
+        raise TrainingError(f"{run.checkpoints} cannot be used: {error.strerror}.") from None
+    found = [path for path in run.checkpoints.iterdir() if _CYCLE.fullmatch(path.name)]
+    return [int(path.name) for path in found if path.is_dir() and not path.is_symlink()]
+
+
+def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | None = None) -> State:
+    """The state a checkpoint holds, for this plan; a file larger than such a state is not read."""
+    game = plan.game
+    held = (manifest.get("game"), manifest.get("game_version"))
+    definition = str(manifest.get("game_definition", ""))
+    if not identity.is_same(game, str(held[0]), definition) or held[1] != game.version:
+        raise TrainingError(
+            f"{place} is of {plain(held[0])}, version {plain(held[1])}; this run is of {game.id}, version "
+            f"{game.version}."
+        )
+    try:
+        limit = states.size(plan) + _LARGEST_HEADER
+        arrays = _arrays(files.read_bytes(place / STATE, limit, within=within))
+    except OSError as error:
+        raise TrainingError(f"{place / STATE} cannot be read: {error.strerror or error}.") from None
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{place / STATE} cannot be read: {quote(str(error))}.") from None
+    try:
+        state = states.from_arrays(plan, arrays)
+    except TrainingError as error:
+        raise TrainingError(f"{place}: {error}") from None
+    identity.warn_of_change(game, definition, str(place))
+    return state
+
+
+def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
+    entries, known = manifest.get("ledger"), {field.name: field for field in fields(Ledger)}
+    if not isinstance(entries, dict) or not {"cycle"} <= set(entries) <= set(known):
+        raise TrainingError(
+            f"{place / MANIFEST} is damaged: its ledger cannot be read (it should hold {', '.join(known)})."
+        )
+    for name, value in entries.items():
+        if type(value) not in (int, type(known[name].default)) or not 0 <= value < 2**53:
+            raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its ledger cannot be {quote(value)}.")
+    ledger = Ledger(**entries)
+    if ledger.cycle != int(place.name):
+        raise TrainingError(f"{place} is of cycle {ledger.cycle}, not of cycle {place.name}.")
+    return ledger
+
+
+def verify(place: Path, *, within: Path | None = None) -> dict[str, Any]:
+    """The manifest of a checkpoint whose files are what it says; TrainingError otherwise.
+
+    `within` is the run directory, which links must not lead out of; without it, the checkpoint's own.
+    """
+    within = within or place
+    manifest = _manifest(place, within)
+    for name, digest in manifest["files"].items():
+        try:
+            with files.open_regular(place / name, within=within) as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise TrainingError(f"{place / name} cannot be read: {error.strerror or error}.") from None
+        if found != digest:
+            raise TrainingError(f"{place / name} is damaged: it is not what was saved.")
+    return manifest
+
+
+def _manifest(place: Path, within: Path) -> dict[str, Any]:
+    """The manifest as it stands; it names no other files than a checkpoint has."""
+    try:
+        manifest = parse_json(files.read_bytes(place / MANIFEST, _LARGEST_MANIFEST, within=within))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise TrainingError(f"{place} is no checkpoint, or a damaged one: {why or error}.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise TrainingError(f"{place} is no checkpoint of this Tabia: its manifest does not say {_FORMAT!r}.")
+    named = manifest.get("files")
+    if not isinstance(named, dict) or WEIGHTS not in named:
+        raise TrainingError(f"{place / MANIFEST} is damaged: it does not name {WEIGHTS}.")
+    for name in named:
+        if name not in (WEIGHTS, STATE):
+            raise TrainingError(f"{place / MANIFEST} names {quote(name)}, which is no file of a checkpoint.")
+    return manifest
+
+
+def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) -> None:
+    game, config = plan.game, plan.config
+    notes = {**identity.fields(game), "cycle": ledger.cycle, "recipe": config.recipe,
+             "seed": config.seed, "minutes": round(ledger.seconds / 60, 2), "games": ledger.games}  # fmt: skip
+    weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
+    done("weights")
+    content = to_bytes(states.to_arrays(state))
+    files.write_new(folder / STATE, content)
+    done("state")
+    digests = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+               STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
+    manifest = {"format": _FORMAT, **identity.fields(game), "ledger": asdict(ledger),
+                "files": digests}  # fmt: skip
+    files.write_new(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
+    files.sync_directory(folder)
+    done("manifest")
+
+
+def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
+    """Drop the state of older checkpoints, and what unfinished saves left lying."""
+    for cycle in cycles(run):
+        if cycle > newest:  # passed over when the run was resumed; it must not be taken for what this run came to
+            _pass_over(run.checkpoints / str(cycle))
+    whole = [cycle for cycle in sorted(cycles(run)) if (run.checkpoints / str(cycle) / STATE).exists()]
+    for cycle in whole[:-resumable]:
+        _forget_state(run, run.checkpoints / str(cycle))
+    for left in run.checkpoints.glob(".*.aside"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _pass_over(place: Path) -> None:
+    """Keep a checkpoint that could not be used, under a name nobody looks for."""
+    kept = place.with_name(f"{place.name}.passed-over")
+    shutil.rmtree(kept, ignore_errors=True)
+    place.rename(kept)
+
+
+def _forget_state(run: RunDirectory, place: Path) -> None:
+    """Keep a checkpoint's weights alone: the manifest first, so that it never names a file that is gone."""
+    try:
+        manifest = _manifest(place, run.path)
+    except TrainingError:
+        return  # damaged: left as it is, for whoever wants to look into it
+    manifest["files"].pop(STATE, None)
+    files.write_atomic(place / MANIFEST, json.dumps(manifest, indent=2).encode(), within=run.path)
+    (place / STATE).unlink(missing_ok=True)
+
+
+def _nearest(run: RunDirectory, champion: int) -> int:
+    """The first checkpoint that holds the champion of a cycle: the weights saved are always those that play."""
+    return min((cycle for cycle in cycles(run) if cycle >= champion), default=champion)
+
+
+def _arrays(content: bytes) -> dict[str, np.ndarray]:
+    return safetensors.numpy.load(content)

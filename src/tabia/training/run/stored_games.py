@@ -1,0 +1,115 @@
+"""Self-play games in readable notation: a few at each checkpoint, in games/<cycle>.txt.
+
+They are taken from the replay, where a lane's games stand one below the other. A game is whole there if the row of
+its first move has not been written over:
+
+    row   ply  ended            the game that ended in row 6 at ply 3 began in row 6 - 3
+     2     5    yes
+     3     0
+     4     1
+     5     2
+     6     3    yes
+
+Axis letters: W rows, B lanes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tabia.core import files
+from tabia.evaluation import records
+from tabia.evaluation.records import Book, Record
+from tabia.games.game import Game
+from tabia.games.session import Table
+from tabia.training.loop import Onlooker, Training
+from tabia.training.plan import Plan
+from tabia.training.run.directory import RunDirectory
+from tabia.training.selfplay.replay import Ring
+
+_CYCLE = re.compile("[0-9]{1,12}")
+
+
+class StoredGames(Onlooker):
+    """Writes games at each checkpoint; none of games of chance, whose dice the replay does not keep."""
+
+    def begun(self, training: Training) -> None:
+        """A run killed between a checkpoint and its games goes on from there: they are written now."""
+        files.remove_unfinished(training.run.games)
+        cycle = training.ledger.cycle
+        if training.saved == cycle and not (training.run.games / f"{cycle}.txt").exists():
+            self.saved(training)
+
+    def saved(self, training: Training) -> None:
+        plan, count = Plan(training.config), training.config.checkpoints.games
+        if not count or plan.game.chance:
+            return
+        cycle = training.ledger.cycle
+        found = games(plan.game, training.state.boards[0].ring, count, player=f"self-play@{cycle}", rows=2 * plan.reach)
+        store(training.run, cycle, found)
+
+
+class Told(NamedTuple):
+    """The part of the replay that tells its games, oldest row first."""
+
+    action: np.ndarray  # int[W, B]
+    ply: np.ndarray  # int[W, B]
+    opening: np.ndarray  # int[W, B]
+    ended: np.ndarray  # bool[W, B]
+    resigned: np.ndarray  # bool[W, B]
+    scores: np.ndarray  # float[W, B, P] in [-1, 1]
+
+
+def games(game: Game, ring: Ring, count: int, *, player: str, rows: int | None = None) -> list[Record]:
+    """The newest games, `count` at most, that began at the start and ended; looked for in the newest `rows`."""
+    told = _told(ring, rows)
+    row, lane = np.nonzero(told.ended & (told.opening == 0))
+    whole = told.ply[row, lane] <= row
+    places = list(zip(row[whole], lane[whole], strict=True))[-count:]
+    return [_record(game, told, int(row), int(lane), player) for row, lane in places]
+
+
+def store(run: RunDirectory, cycle: int, found: list[Record]) -> None:
+    """Write a checkpoint's games, if there are any."""
+    if found:
+        folder = run.make_folder(run.games)
+        records.save(folder / f"{cycle}.txt", Book({"cycle": str(cycle)}, found), within=run.path)
+
+
+def stored(run: RunDirectory) -> dict[int, list[Record]]:
+    """All stored games by cycle, in order."""
+    paths = {int(path.stem): path for path in run.games.glob("*.txt") if _CYCLE.fullmatch(path.stem)}
+    return {cycle: records.read(paths[cycle], within=run.path).records for cycle in sorted(paths)}
+
+
+def _told(ring: Ring, rows: int | None) -> Told:
+    capacity, written = ring.ready.shape[0], int(ring.rows)
+    held = min(written, capacity, rows or capacity)
+    order = np.arange(written - held, written) % capacity
+    plies = ring.plies
+    wanted = (plies.action, plies.ply, plies.opening, plies.ended, plies.resigned, plies.scores)
+    return Told(*(np.asarray(leaf[order]) for leaf in wanted))
+
+
+def _record(game: Game, told: Told, row: int, lane: int, player: str) -> Record:
+    """The game that ended in this row of this lane; in a row given up, the move was not played."""
+    resigned = bool(told.resigned[row, lane])
+    first = row - int(told.ply[row, lane])
+    table, moves = Table(game), []
+    for action in told.action[first : row + (not resigned), lane]:
+        moves.append(records.written(game, int(action), table.state))
+        table.play(int(action))
+    scores = _unscaled(game, told.scores[row, lane]) if resigned else table.scores
+    return Record(
+        game.id, game.version, (player,) * game.num_players, tuple(moves), tuple(map(float, scores)),
+        end="resigned" if resigned else "over",
+    )  # fmt: skip
+
+
+def _unscaled(game: Game, scores: np.ndarray) -> np.ndarray:
+    """The inverse of `Game.scale`."""
+    low, high = game.score_range
+    return (scores + 1.0) * ((high - low) / 2.0) + low
