@@ -13,13 +13,16 @@ SHOW = "print(jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_ca
 NAMES = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
 
 
-@pytest.mark.parametrize(("code", "mine", "told"), [
-    ("import tabia, jax", {}, "{cache}/tabia/compiled 0.0"),
-    ("import jax, tabia", {}, "{cache}/tabia/compiled 0.0"),
-    ("import jax; jax.config.update('jax_compilation_cache_dir', '/mine'); import tabia", {}, "/mine 0.0"),
-    ("import jax, tabia", {"JAX_COMPILATION_CACHE_DIR": "/mine"}, "/mine 0.0"),
-    ("import tabia, jax", {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "2"}, "{cache}/tabia/compiled 2.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "mine", "told"),
+    [
+        ("import tabia, jax", {}, "{cache}/tabia/compiled 0.0"),
+        ("import jax, tabia", {}, "{cache}/tabia/compiled 0.0"),
+        ("import jax; jax.config.update('jax_compilation_cache_dir', '/mine'); import tabia", {}, "/mine 0.0"),
+        ("import jax, tabia", {"JAX_COMPILATION_CACHE_DIR": "/mine"}, "/mine 0.0"),
+        ("import tabia, jax", {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "2"}, "{cache}/tabia/compiled 2.0"),
+    ],
+)
 def test_compiled_programs_are_kept(tmp_path: Path, code: str, mine: dict[str, str], told: str) -> None:
     env = {name: value for name, value in os.environ.items() if name not in NAMES} | {"XDG_CACHE_HOME": str(tmp_path)}
     words = [sys.executable, "-c", f"{code}; {SHOW}"]

@@ -103,8 +103,8 @@ def test_a_tournament_is_rated_and_rated_again_from_its_file(tmp_path: Path) -> 
     told = json.loads(run("rate", out, "--anchor", "random", "--anchor-elo", 1000, "--json").stdout)
     assert [row["name"] for row in told["players"]] == players
     assert told["players"][0]["elo"] == 1000 and told["players"][0]["error"] == 0 and told["players"][1]["error"] > 0
-    s2 = json.loads(run("rate", out, "--method", "s2", "--json").stdout)
-    assert s2["players"][0]["elo"] == 0 and s2["players"][1]["error"] is None
+    wandhoven = json.loads(run("rate", out, "--method", "wandhoven", "--json").stdout)
+    assert wandhoven["players"][0]["elo"] == 0 and wandhoven["players"][1]["error"] is None
     assert "There is no method 'elo'" in run("rate", out, "--method", "elo").output
     assert "There is no player 'rand'" in run("rate", out, "--anchor", "rand").output
 
@@ -138,7 +138,7 @@ def test_ratings_are_plotted_against_steps(tmp_path: Path, monkeypatch: pytest.M
 def test_more_seats_are_rated_by_places(tmp_path: Path) -> None:
     told = json.loads(run("rate", _trained(tmp_path, seats=3), "--json").stdout)
     assert len(told["advantage"]) == 2 and len(told["players"]) == 4
-    assert "two seats" in run("rate", tmp_path / "toy.txt", "--method", "s2").output
+    assert "two seats" in run("rate", tmp_path / "toy.txt", "--method", "wandhoven").output
 
 
 def test_a_directory_without_checkpoints_is_refused(tmp_path: Path) -> None:

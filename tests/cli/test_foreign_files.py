@@ -39,13 +39,13 @@ end: {end}
 """
 
 CONFIG = """game = {game}
-cycles = 4
+iterations = 4
 [network]
 preset = "mlp"
 [selfplay]
 games = 16
 [learner]
-batch = 16
+batch_size = 16
 {more}
 """
 
@@ -152,9 +152,14 @@ def test_a_configuration_does_not_choose_code_as_its_game(proof: Path, command: 
     assert proof.exists()
 
 
-@pytest.mark.parametrize("more", [
-    '[evaluation]\nopponents = ["random", "evil.py:Evil"]', '[selfplay.x]', 'other_boards = ["evil.py:Evil"]',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        '[evaluation]\nopponents = ["random", "evil.py:Evil"]',
+        "[selfplay.x]",
+        'other_boards = ["evil.py:Evil"]',
+    ],
+)
 def test_a_configuration_does_not_choose_code_elsewhere(proof: Path, more: str) -> None:
     path = run_directory(proof.parent / "run")
     text = (path / "config.toml").read_text()
@@ -196,7 +201,7 @@ def test_the_figures_are_not_written_elsewhere(proof: Path) -> None:
     path, elsewhere = run_directory(proof.parent / "run"), proof.parent / "elsewhere"
     elsewhere.mkdir()
     (path / "figures").symlink_to(elsewhere)
-    (path / "metrics.jsonl").write_text('{"cycle": 1, "entropy": 1.5, "length": 7}\n')
+    (path / "metrics.jsonl").write_text('{"iteration": 1, "entropy": 1.5, "length": 7}\n')
     refused(tabia("report", path, "--no-rate"), "a symbolic link leads out of")
     assert not list(elsewhere.iterdir())
 
@@ -249,10 +254,15 @@ def test_a_fifo_is_refused_at_once(proof: Path) -> None:
     refused(tabia("report", run), "a FIFO, not a regular file")
 
 
-@pytest.mark.parametrize("words", [
-    ["rate"], ["play", "--terminal", "--load"], ["analyze", "tictactoe", "--player", "random", "--positions"],
-    ["accuracy", "tictactoe", "random", "--file"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rate"],
+        ["play", "--terminal", "--load"],
+        ["analyze", "tictactoe", "--player", "random", "--positions"],
+        ["accuracy", "tictactoe", "random", "--file"],
+    ],
+)
 def test_devices_are_refused(words: list[str]) -> None:
     refused(tabia(*words, "/dev/zero"), "it is a device, not a regular file")
 
@@ -309,11 +319,14 @@ def test_seeds_out_of_range(words: list[str], seed: str) -> None:
     assert "Invalid value" in result.stderr and "Traceback" not in result.output
 
 
-@pytest.mark.parametrize(("id", "words"), [
-    ("chinese-checkers:moves_each=1000000000", "of at most 9 digits"),
-    ("chinese-checkers:moves_each=999999999", "from 1 to 100,000 moves"),
-    ("checkers:limit=999999999", "after 1 to 100,000 actions"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("id", "words"),
+    [
+        ("chinese-checkers:moves_each=1000000000", "of at most 9 digits"),
+        ("chinese-checkers:moves_each=999999999", "from 1 to 100,000 moves"),
+        ("checkers:limit=999999999", "after 1 to 100,000 actions"),
+    ],
+)
 def test_games_longer_than_any_counter(id: str, words: str) -> None:
     refused(tabia("show", id), words)
 

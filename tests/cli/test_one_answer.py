@@ -35,7 +35,7 @@ SEARCHES = [
     ("connect3", "az:connect3,simulations=24,temperature=1"),
     ("connect3", "az:connect3,simulations=24,select=puct,symmetries=true"),
     (THREE_SEATS, "mcts:simulations=24"),
-    (THREE_SEATS, "az:untrained,simulations=24,considered=4,noise=1"),
+    (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,noise=1"),
 ]
 OTHERS = [
     ("connect3", "perfect"),

@@ -28,7 +28,7 @@ COMMANDS = {  # each takes minutes
     "accuracy": "accuracy tictactoe mcts:simulations=400000 --positions 2",
     "analyze": "analyze connect4 --player mcts:simulations=400000",
     "prove": "prove tictactoe mcts:simulations=20000",
-    "train": "train tictactoe --out run --set cycles=100000 --set evaluation.every=0",
+    "train": "train tictactoe --out run --set iterations=100000 --set evaluation.every=0",
     "tournament": "tournament tictactoe random mcts:simulations=30 mcts:simulations=60 --games 90000 --out games.txt",
     "bench": "bench games",
 }
@@ -120,9 +120,9 @@ def check_games(path: Path, line: str) -> None:
 
 def check_run(run: RunDirectory, line: str) -> None:
     said = re.search(r"Saved iteration (\d+)\..* Continue with: tabia resume run$", line)
-    assert {int(said[1])} <= set(checkpoint.cycles(run)) if said else not checkpoint.cycles(run)
-    for cycle in checkpoint.cycles(run):
-        checkpoint.verify(run.checkpoints / str(cycle))
+    assert {int(said[1])} <= set(checkpoint.iterations(run)) if said else not checkpoint.iterations(run)
+    for iteration in checkpoint.iterations(run):
+        checkpoint.verify(run.checkpoints / str(iteration))
 
 
 @pytest.mark.parametrize(("command", "number", "moment"), [*moments(14, 3.0)])
@@ -244,7 +244,7 @@ def test_training_in_a_long_iteration_is_saved_in_time(number: signal.Signals, t
     time.sleep(1.0)
     ended = process.end(number)
     check("train", number, ended, tmp_path)
-    assert "stopping" in ended.stderr and Training.resume(run).ledger.cycle == 1
+    assert "stopping" in ended.stderr and Training.resume(run).counters.iteration == 1
 
 
 # The interpreter's own end.

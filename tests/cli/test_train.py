@@ -41,27 +41,36 @@ def refused(result: Result, *parts: str) -> None:
 
 
 @pytest.mark.usefixtures("idle")
-@pytest.mark.parametrize(("words", "parts"), [
-    (["--set", "learner.rat=0.1"], ["There is no setting 'learner.rat'", "learner.rate"]),
-    (["--set", "serch.simulations=9"], ["'serch.simulations'", "search.simulations"]),
-    (["--set", "network.fliters=9"], ["network.fliters", "network.filters"]),
-    (["--set", "learner.rate"], ["a name and a value are needed", "learner.rate=0.001"]),
-    (["--set", "search.simulations=0"], ["search.simulations is a whole number from 1 to 1e+06; got 0"]),
-    (["--set", "search.simulations=many"], ["search.simulations is a whole number", "'many'"]),
-    (["--set", "search.simulations=4.5"], ["search.simulations is a whole number", "4.5"]),
-    (["--set", "learner.rate=nan"], ["learner.rate is a number from 0 to 100; got nan"]),
-    (["--set", "learner.symmetries=1"], ["learner.symmetries is true or false; got 1"]),
-    (["--set", "search.rule=gumble"], ["search.rule cannot be 'gumble'", "gumbel"]),
-    (["--set", "learner.value_loss=cross_entropy"], ["needs a network with value='wdl'"]),
-    (["--set", "gate.kind=share", "--set", "gate.threshold=1.5"], ["gate.threshold is a share", "1.5"]),
-    (["--set", "selfplay.opening_moves=9"], ["selfplay.opening_moves=9", "at most 9 moves"]),
-    (["--set", "learner.batch=1000000"], ["learner.batch=1000000 is more than the replay's"]),
-    (["--set", "cycles=1", "--set", "replay.start=9999"], ["The run ends before learning begins", "Raise cycles"]),
-    (["--set", "evaluation.opponents=['randm']"], ["[evaluation]", "randm", "random"]),
-    (["--recipe", "connect4-laptop"], ["connect4-laptop is for connect4, not for tictactoe", "tictactoe"]),
-    (["--recipe", "tictactoo"], ["There is no recipe 'tictactoo'", "tictactoe"]),
-    (["--minutes", "0.01"], ["0.01 minutes are too few for one cycle", "--minutes", "selfplay.games", "--estimate"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["--set", "learner.rat=0.1"], ["There is no setting 'learner.rat'", "learner.learning_rate"]),
+        (["--set", "serch.simulations=9"], ["'serch.simulations'", "search.simulations"]),
+        (["--set", "network.fliters=9"], ["network.fliters", "network.filters"]),
+        (["--set", "learner.learning_rate"], ["a name and a value are needed", "learner.learning_rate=0.001"]),
+        (["--set", "search.simulations=0"], ["search.simulations is a whole number from 1 to 1e+06; got 0"]),
+        (["--set", "search.simulations=many"], ["search.simulations is a whole number", "'many'"]),
+        (["--set", "search.simulations=4.5"], ["search.simulations is a whole number", "4.5"]),
+        (["--set", "learner.learning_rate=nan"], ["learner.learning_rate is a number from 0 to 100; got nan"]),
+        (["--set", "learner.symmetries=1"], ["learner.symmetries is true or false; got 1"]),
+        (["--set", "search.rule=gumble"], ["search.rule cannot be 'gumble'", "gumbel"]),
+        (["--set", "learner.value_loss=cross_entropy"], ["needs a network with value='wdl'"]),
+        (["--set", "gate.kind=share", "--set", "gate.threshold=1.5"], ["gate.threshold is a share", "1.5"]),
+        (["--set", "selfplay.opening_moves=9"], ["selfplay.opening_moves=9", "at most 9 moves"]),
+        (["--set", "learner.batch_size=1000000"], ["learner.batch_size=1000000 is more than the replay's"]),
+        (
+            ["--set", "iterations=1", "--set", "replay.min_positions=9999"],
+            ["The run ends before learning begins", "Raise iterations"],
+        ),
+        (["--set", "evaluation.opponents=['randm']"], ["[evaluation]", "randm", "random"]),
+        (["--recipe", "connect4-laptop"], ["connect4-laptop is for connect4, not for tictactoe", "tictactoe"]),
+        (["--recipe", "tictactoo"], ["There is no recipe 'tictactoo'", "tictactoe"]),
+        (
+            ["--minutes", "0.01"],
+            ["0.01 minutes are too few for one iteration", "--minutes", "selfplay.games", "--estimate"],
+        ),
+    ],
+)
 def test_what_cannot_be_trained_is_refused_before_any_work(tmp_path: Path, words: list[str], parts: list[str]) -> None:
     refused(run("train", "tictactoe", "--out", tmp_path / "run", *words), *parts)
     assert not (tmp_path / "run").exists()
@@ -101,7 +110,7 @@ def test_a_run_that_cannot_be_resumed_is_refused(tmp_path: Path) -> None:
     refused(run("resume", taken.path), "config.toml")
 
 
-# The least time a cycle can take.
+# The least time an iteration can take.
 
 
 def test_the_bound_counts_the_networks_arithmetic() -> None:
@@ -110,16 +119,27 @@ def test_the_bound_counts_the_networks_arithmetic() -> None:
         recipes.load("tictactoe")
         .config()
         .changed(
-            {"selfplay.games": 10, "selfplay.plies": 4, "search.simulations": 8, "learner.steps": 3, "learner.batch": 5}
+            {
+                "selfplay.games": 10,
+                "selfplay.plies": 4,
+                "search.simulations": 8,
+                "learner.steps": 3,
+                "learner.batch_size": 5,
+            }
         )
     )
-    small = Config(game="tictactoe", network=config.network.changed(units=(16,)), search=config.search,
-                   selfplay=config.selfplay, learner=config.learner)  # fmt: skip
+    small = Config(
+        game="tictactoe",
+        network=config.network.changed(units=(16,)),
+        search=config.search,
+        selfplay=config.selfplay,
+        learner=config.learner,
+    )
     once = 2 * (18 * 16 + 16 * 9 + 16 * 2)
     assert budget.operations(Plan(small).network) == once
-    assert budget.cycle_operations(Plan(small)) == once * (10 * 4 * 8 + 3 * 3 * 5)
-    assert budget.cycle_operations(Plan(small.changed({"replay.start": 41}))) == once * 10 * 4 * 8
-    assert budget.cycle_operations(Plan(small.changed({"search.fast_simulations": 2}))) == once * (10 * 4 * 2 + 45)
+    assert budget.iteration_operations(Plan(small)) == once * (10 * 4 * 8 + 3 * 3 * 5)
+    assert budget.iteration_operations(Plan(small.changed({"replay.min_positions": 41}))) == once * 10 * 4 * 8
+    assert budget.iteration_operations(Plan(small.changed({"search.fast_simulations": 2}))) == once * (10 * 4 * 2 + 45)
 
 
 def test_the_bound_grows_with_the_work_and_lets_every_recipe_through() -> None:
@@ -136,7 +156,7 @@ def test_the_bound_grows_with_the_work_and_lets_every_recipe_through() -> None:
 @pytest.mark.usefixtures("idle")
 def test_too_much_work_for_the_minutes_is_refused(tmp_path: Path) -> None:
     words = ("--minutes", 1, "--set", "selfplay.games=1000000", "--set", "search.simulations=10000")
-    refused(run("train", "connect4", "--out", tmp_path / "run", *words), "1 minutes are too few for one cycle")
+    refused(run("train", "connect4", "--out", tmp_path / "run", *words), "1 minutes are too few for one iteration")
 
 
 # What they print.

@@ -144,8 +144,10 @@ def test_a_lock_is_held_by_one_and_can_be_taken_again_inside(tmp_path: Path) -> 
 
 
 def test_a_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    code = f"import os, signal; from pathlib import Path; from tabia.core.locks import FileLock\n" \
-           f"FileLock(Path({str(tmp_path / 'lock')!r})).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"  # fmt: skip
+    code = (
+        f"import os, signal; from pathlib import Path; from tabia.core.locks import FileLock\n"
+        f"FileLock(Path({str(tmp_path / 'lock')!r})).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert (tmp_path / "lock").exists()
     with FileLock(tmp_path / "lock"):
@@ -212,8 +214,13 @@ def test_jax_heals_a_truncated_program(tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
 
     def run() -> list[str]:
-        done = subprocess.run([sys.executable, "-c", _COMPILE], env=env | {"XDG_CACHE_HOME": str(tmp_path)},
-                              capture_output=True, text=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", _COMPILE],
+            env=env | {"XDG_CACHE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0 and not done.stderr, done.stderr
         return done.stdout.splitlines()
 

@@ -89,8 +89,10 @@ def test_every_position_of_a_small_game() -> None:
 def test_positions_with_a_share_that_is_losable(asked: positions.Positions, count: int, share: float) -> None:
     judge = perfect.make(GAME).oracle
     losable = is_losable(GAME, asked, judge)
-    expected = [len({worth(child(board, cell, "xo"[ply % 2])) for cell in range(9) if board[cell] == "."}) > 1
-                for board, ply in zip(_boards(asked), asked.plies, strict=True)]  # fmt: skip
+    expected = [
+        len({worth(child(board, cell, "xo"[ply % 2])) for cell in range(9) if board[cell] == "."}) > 1
+        for board, ply in zip(_boards(asked), asked.plies, strict=True)
+    ]
     assert losable.tolist() == expected
     chosen = positions.with_share(asked, losable, count, share)
     boards = _boards(chosen)

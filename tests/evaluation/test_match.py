@@ -23,11 +23,11 @@ from tabia.evaluation.tournament import Tournament, pairings, play_tournament
 from tabia.games import Game, State, make
 from tabia.games.moves import replay
 from tabia.players.player import Choice
-from tabia.players.simple import Greedy, Random
+from tabia.players.simple import GreedyPlayer, RandomPlayer
 
 CONNECT3 = make("connect3")
 STEP = jax.jit(CONNECT3.step)
-RANDOM, GREEDY = Random(CONNECT3), Greedy(CONNECT3)
+RANDOM, GREEDY = RandomPlayer(CONNECT3), GreedyPlayer(CONNECT3)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def test_the_sequential_test_stops_early_in_the_order_of_rounds() -> None:
 
 def test_three_seats_play_sets_of_six() -> None:
     game = make("connect:rows=4,columns=5,line=3,players=3")
-    one, two = Random(game, "one"), Random(game, "two")
+    one, two = RandomPlayer(game, "one"), RandomPlayer(game, "two")
     played = play(Match(game, (one, two), games=30, seed=2))
     assert len(played.records) == 30
     for first in range(0, 30, 6):

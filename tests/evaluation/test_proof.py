@@ -119,8 +119,10 @@ def test_the_command_tells_who_can_be_beaten() -> None:
     assert result.stdout.count(" 0 lost") == 2
     result = command("prove", "tictactoe", "random", "--json")
     assert result.exit_code == 1 and "can be beaten" in result.stderr
-    assert all(proof["lost"] and proof["lines"] == proof["won"] + proof["drawn"] + proof["lost"]
-               for proof in json.loads(result.stdout))  # fmt: skip
+    assert all(
+        proof["lost"] and proof["lines"] == proof["won"] + proof["drawn"] + proof["lost"]
+        for proof in json.loads(result.stdout)
+    )
     text = command("prove", "tictactoe", "random").stdout
     for seat, line in enumerate(text.splitlines()):
         game = make("tictactoe")

@@ -126,7 +126,7 @@ def test_the_order_of_the_games_does_not_matter() -> None:
 
 
 def test_a_partial_round_robin_agrees_with_the_full_one_within_the_intervals() -> None:
-    """S5's figure 5.3: one set of games, rated by all and by those of each player with its nearest two.
+    """Glimmerfors's figure 5.3: one set of games, rated by all and by those of each player with its nearest two.
 
     The partial games are some of the full ones, so the two differ by less than two independent sets would: at least
     95% of the ratings by all games lie in the intervals by some.
@@ -162,7 +162,7 @@ def test_what_cannot_be_rated_is_refused() -> None:
         standings.rate([*records, Record("other", 1, ("a", "b"), (), (0.0, 0.0))])
 
 
-def test_s2s_ratings_follow_its_formula() -> None:
+def test_wandhoven_ratings_follow_its_formula() -> None:
     won, lost = (Record("toy", 1, ("new", "old"), (str(n),), (s, -s)) for n, s in ((0, 1.0), (1, -1.0)))
     first = Record("toy", 1, ("old", "new"), ("2",), (-1.0, 1.0))
     ratings = standings.rate_in_order([first, won, lost], anchor_elo=100)

@@ -28,11 +28,16 @@ def some_records(draw: st.DrawFn) -> Record:
     players = draw(st.lists(_lines, min_size=1, max_size=6))
     moves = draw(st.lists(_words, max_size=12))
     return Record(
-        game=draw(_lines), version=draw(st.integers(0, 99)), players=tuple(players), moves=tuple(moves),
+        game=draw(_lines),
+        version=draw(st.integers(0, 99)),
+        players=tuple(players),
+        moves=tuple(moves),
         scores=tuple(draw(st.lists(_scores, min_size=len(players), max_size=len(players)))),
-        opening=draw(st.integers(0, len(moves))), seed=draw(st.integers(-5, 2**40)), round=draw(st.integers(0, 10**6)),
+        opening=draw(st.integers(0, len(moves))),
+        seed=draw(st.integers(-5, 2**40)),
+        round=draw(st.integers(0, 10**6)),
         end=draw(st.sampled_from(records.ENDS)),
-    )  # fmt: skip
+    )
 
 
 @settings(deadline=None, max_examples=200)

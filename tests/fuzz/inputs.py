@@ -8,10 +8,46 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 ODD = (
-    "", "\0", "\n", "\r", "\x1b[31m", "\x9b", "\u202e", "\ufeff", "\U0001f3b2", "²", "٣", "$\\frac{$", "<b>", "](http://x)",
-    "`", "|", "nan", "inf", "-0", "1e999", "-1", "0", "2147483648", "9" * 30, "9" * 6000, "x" * 5000, "[" * 500,
-    "{" * 500, "../../x", "~nobody-of-this-name/x", "/dev/zero", "a.py:B", ".py:", "=", ",", ":", "@", "#", " ",
-)  # fmt: skip
+    "",
+    "\0",
+    "\n",
+    "\r",
+    "\x1b[31m",
+    "\x9b",
+    "\u202e",
+    "\ufeff",
+    "\U0001f3b2",
+    "²",
+    "٣",
+    "$\\frac{$",
+    "<b>",
+    "](http://x)",
+    "`",
+    "|",
+    "nan",
+    "inf",
+    "-0",
+    "1e999",
+    "-1",
+    "0",
+    "2147483648",
+    "9" * 30,
+    "9" * 6000,
+    "x" * 5000,
+    "[" * 500,
+    "{" * 500,
+    "../../x",
+    "~nobody-of-this-name/x",
+    "/dev/zero",
+    "a.py:B",
+    ".py:",
+    "=",
+    ",",
+    ":",
+    "@",
+    "#",
+    " ",
+)
 """Pieces that readers have stumbled over, here or elsewhere."""
 
 
@@ -33,9 +69,11 @@ def joined(*parts: SearchStrategy[str], by: str = "") -> SearchStrategy[str]:
 def damaged(valid: Sequence[bytes], most: int = 6) -> SearchStrategy[bytes]:
     """Valid contents with pieces cut out, inserted, repeated or changed."""
     edit = st.tuples(
-        st.floats(0, 1), st.integers(0, 40), st.sampled_from(("cut", "insert", "repeat", "flip", "end")),
+        st.floats(0, 1),
+        st.integers(0, 40),
+        st.sampled_from(("cut", "insert", "repeat", "flip", "end")),
         st.one_of(st.sampled_from(ODD).map(lambda text: text.encode()), st.binary(max_size=12)),
-    )  # fmt: skip
+    )
     return st.builds(_damage, st.sampled_from(valid), st.lists(edit, max_size=most))
 
 

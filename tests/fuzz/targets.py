@@ -48,12 +48,32 @@ class Target:
 
 
 def _specs() -> SearchStrategy[str]:
-    option = joined(pieces("simulations", "select", "c", "seconds", "leaves", "rollouts", "depth", "epsilon", "seed",
-                           "temperature", "random_moves", "considered", "noise", "final", "symmetries", "finish"),
-                    st.just("="), st.one_of(numbers(), pieces("uct", "puct", "gumbel", "true", "false")))  # fmt: skip
+    option = joined(
+        pieces(
+            "simulations",
+            "select",
+            "c",
+            "seconds",
+            "leaves",
+            "rollouts",
+            "depth",
+            "epsilon",
+            "seed",
+            "temperature",
+            "random_moves",
+            "considered",
+            "noise",
+            "final",
+            "symmetries",
+            "finish",
+        ),
+        st.just("="),
+        st.one_of(numbers(), pieces("uct", "puct", "gumbel", "true", "false")),
+    )
     what = pieces("untrained", "tictactoe", "connect4", "runs/x@best", "x@3", "x@latest", "pgx:hex")
-    grammar = joined(pieces(*registry.names()), st.just(":"),
-                     st.lists(st.one_of(option, option, what), max_size=4).map(",".join))  # fmt: skip
+    grammar = joined(
+        pieces(*registry.names()), st.just(":"), st.lists(st.one_of(option, option, what), max_size=4).map(",".join)
+    )
     return st.one_of(grammar, grammar, st.text())
 
 
@@ -68,8 +88,20 @@ def _players(place: Path, stack: contextlib.ExitStack) -> Run:
 
 
 def _ids() -> SearchStrategy[str]:
-    names = pieces("tictactoe", "connect", "connect4", "othello", "checkers", "chinese-checkers", "pgx:hex",
-                   "spiel:hex", "spiel:nim", "pgx:x", "spiel:x", "x.py:X")  # fmt: skip
+    names = pieces(
+        "tictactoe",
+        "connect",
+        "connect4",
+        "othello",
+        "checkers",
+        "chinese-checkers",
+        "pgx:hex",
+        "spiel:hex",
+        "spiel:nim",
+        "pgx:x",
+        "spiel:x",
+        "x.py:X",
+    )
     keys = pieces(
         "rows", "columns", "line", "players", "size", "fields", "moves_each", "history", "limit", "no_progress"
     )
@@ -89,10 +121,15 @@ def _games(place: Path, stack: contextlib.ExitStack) -> Run:
 
 # Records of games.
 
-_RECORD = records.text(records.Book({"match": '{"games": 2, "seed": 0}'}, [
-    records.Record("tictactoe", 1, ("random", "mcts"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
-    records.Record("tictactoe", 1, ("mcts", "random"), ("b2", "a1", "a2", "a3", "c2"), (1.0, -1.0), 1, 7, 1),
-]))  # fmt: skip
+_RECORD = records.text(
+    records.Book(
+        {"match": '{"games": 2, "seed": 0}'},
+        [
+            records.Record("tictactoe", 1, ("random", "mcts"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
+            records.Record("tictactoe", 1, ("mcts", "random"), ("b2", "a1", "a2", "a3", "c2"), (1.0, -1.0), 1, 7, 1),
+        ],
+    )
+)
 
 
 def _records() -> SearchStrategy[str]:
@@ -127,9 +164,11 @@ def _configurations() -> SearchStrategy[str]:
 
 
 def _recipes() -> list[str]:
-    scheduled = '[schedule]\n"learner.rate" = [[0.0, 0.1], [0.5, 0.01]]\n'
-    return [f'game = "connect4"\n[network]\npreset = "tower"\nblocks = 3\n{scheduled}',
-            'game = "tictactoe"\nnetwork = {preset = "mlp", units = [8, 8]}\nother_boards = []\n']  # fmt: skip
+    scheduled = '[schedule]\n"learner.learning_rate" = [[0.0, 0.1], [0.5, 0.01]]\n'
+    return [
+        f'game = "connect4"\n[network]\npreset = "tower"\nblocks = 3\n{scheduled}',
+        'game = "tictactoe"\nnetwork = {preset = "mlp", units = [8, 8]}\nother_boards = []\n',
+    ]
 
 
 def _configure(place: Path, stack: contextlib.ExitStack) -> Run:
@@ -144,22 +183,27 @@ def _configure(place: Path, stack: contextlib.ExitStack) -> Run:
 
 # Checkpoints' manifests.
 
-_MANIFEST = json.dumps({
-    "format": "tabia checkpoint 4", "game": "tictactoe", "game_version": 1, "files": {checkpoint.WEIGHTS: "0" * 64},
-    "ledger": {"cycle": 4, "seconds": 1.5, "compiling": 0.5, "games": 7, "positions": 9, "champion": 0},
-})  # fmt: skip
+_MANIFEST = json.dumps(
+    {
+        "format": "tabia checkpoint 4",
+        "game": "tictactoe",
+        "game_version": 1,
+        "files": {checkpoint.WEIGHTS: "0" * 64},
+        "counters": {"iteration": 4, "seconds": 1.5, "compiling": 0.5, "games": 7, "positions": 9, "champion": 0},
+    }
+)
 
 
 def _manifests() -> SearchStrategy[bytes]:
-    entries = st.dictionaries(st.sampled_from(("format", "files", "ledger", "game", "game_version")), JSON)
+    entries = st.dictionaries(st.sampled_from(("format", "files", "counters", "game", "game_version")), JSON)
     changed = entries.map(lambda found: json.dumps(json.loads(_MANIFEST) | found).encode())
     files = st.dictionaries(pieces(checkpoint.WEIGHTS, checkpoint.STATE), JSON).map(
         lambda found: json.dumps(json.loads(_MANIFEST) | {"files": found}).encode()
     )
-    ledgers = st.dictionaries(pieces("cycle", "seconds", "games"), JSON).map(
-        lambda found: json.dumps(json.loads(_MANIFEST) | {"ledger": found}).encode()
+    counters = st.dictionaries(pieces("iteration", "seconds", "games"), JSON).map(
+        lambda found: json.dumps(json.loads(_MANIFEST) | {"counters": found}).encode()
     )
-    return st.one_of(damaged([_MANIFEST.encode()]), changed, files, ledgers, st.binary())
+    return st.one_of(damaged([_MANIFEST.encode()]), changed, files, counters, st.binary())
 
 
 def _verify(place: Path, stack: contextlib.ExitStack) -> Run:
@@ -174,7 +218,7 @@ def _verify(place: Path, stack: contextlib.ExitStack) -> Run:
         with contextlib.suppress(ValueError, RecursionError):  # the part after the digests were found right
             found = json.loads(content)
             if isinstance(found, dict):
-                checkpoint._ledger(folder, found)
+                checkpoint._counters(folder, found)
 
     return run
 
@@ -241,12 +285,29 @@ def _load(place: Path, stack: contextlib.ExitStack) -> Run:
 
 # Metrics, as a report shows them.
 
-_LINE = json.dumps({
-    "cycle": 3, "seconds": 1.5, "progress": 0.5, "total_games": 9, "positions": 99, "length": 7.5, "draws": 0.25,
-    "scores": [0.1, -0.1], "agrees": 0.5, "prior": 0.4, "first_moves": {"4": 7}, "loss_policy": 0.5, "loss_value": 0.25,
-    "entropy": 1.5, "target_entropy": 1.0, "rate": 0.01, "keeps_network": 0.9, "keeps_searched": 1.0,
-    "matches": {"random": {"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
-})  # fmt: skip
+_LINE = json.dumps(
+    {
+        "iteration": 3,
+        "seconds": 1.5,
+        "progress": 0.5,
+        "total_games": 9,
+        "positions": 99,
+        "length": 7.5,
+        "draws": 0.25,
+        "scores": [0.1, -0.1],
+        "agrees": 0.5,
+        "prior": 0.4,
+        "first_moves": {"4": 7},
+        "loss_policy": 0.5,
+        "loss_value": 0.25,
+        "entropy": 1.5,
+        "target_entropy": 1.0,
+        "rate": 0.01,
+        "keeps_network": 0.9,
+        "keeps_searched": 1.0,
+        "matches": {"random": {"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
+    }
+)
 
 
 def _metrics() -> SearchStrategy[bytes]:

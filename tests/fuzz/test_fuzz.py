@@ -37,8 +37,15 @@ def fuzz(target: Target, count: int, place: Path) -> None:
     with contextlib.ExitStack() as stack:
         run = target.prepare(place, stack)
 
-        @settings(max_examples=count, derandomize=True, database=None, deadline=None, print_blob=False,
-                  phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck))  # fmt: skip
+        @settings(
+            max_examples=count,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            print_blob=False,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        )
         @given(target.inputs)
         def tried(value: Any) -> None:
             begun = time.monotonic()

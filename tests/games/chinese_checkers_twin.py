@@ -1,4 +1,4 @@
-"""A slow twin of S3's Chinese checkers, written from the thesis's text: dictionaries, sets and recursion, no arrays.
+"""A slow twin of Schulte's Chinese checkers, written from the thesis's text: dictionaries, sets and recursion, no arrays.
 
 Fields are (row, column) of the thesis's figure 2.2.0 and players are 1, 2, 3 as there. Quotations are the thesis's.
 """
@@ -28,9 +28,13 @@ CENTER = (4, 4)
 
 # "Upper left, Upper right / Left, Center, Right / Lower left, Lower right", as the figure places them.
 DIRECTIONS = {
-    "upper left": (-1, 0), "upper right": (-1, 1), "left": (0, -1), "right": (0, 1), "lower left": (1, -1),
+    "upper left": (-1, 0),
+    "upper right": (-1, 1),
+    "left": (0, -1),
+    "right": (0, 1),
+    "lower left": (1, -1),
     "lower right": (1, 0),
-}  # fmt: skip
+}
 
 
 def opposite(field: Field) -> Field:

@@ -165,8 +165,14 @@ def test_the_start_has_seven_moves_and_black_begins():
     start = GAME.init(jax.random.key(0))
     assert legal_names(start) == {"9-13", "9-14", "10-14", "10-15", "11-15", "11-16", "12-16"}
     assert legal_names(play(start, "11-15")) == {
-        "21-17", "22-17", "22-18", "23-18", "23-19", "24-19", "24-20",
-    }  # fmt: skip
+        "21-17",
+        "22-17",
+        "22-18",
+        "23-18",
+        "23-19",
+        "24-19",
+        "24-20",
+    }
     assert GAME.draw(start).splitlines()[2:6] == [
         " 9-12   b   b   b   b",
         "13-16 .   .   .   .",

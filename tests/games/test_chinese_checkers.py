@@ -1,4 +1,4 @@
-"""S3's Chinese checkers against a slow twin, its own counts, and positions set by hand."""
+"""Schulte's Chinese checkers against a slow twin, its own counts, and positions set by hand."""
 
 from xml.etree import ElementTree
 
@@ -30,13 +30,13 @@ START = """
 
 
 def gains() -> np.ndarray:
-    """The rows each action goes up, e(a) of S3's section 4.2."""
+    """The rows each action goes up, e(a) of Schulte's section 4.2."""
     ends = [name.split("-")[:2] for name in NAMES[:PASS]]
     return np.array([ord(end[0]) - ord(start[0]) if end != "off" else 0 for start, end in ends] + [0])
 
 
 def random_games(count: int, seed: int) -> tuple[State, np.ndarray]:
-    """Whole games [B, T + 1] and their actions [B, T]: a third at random, a third leaning forward 4:2:1 as S3's
+    """Whole games [B, T + 1] and their actions [B, T]: a third at random, a third leaning forward 4:2:1 as Schulte's
     Initialize agent, a third almost greedy.
     """
     rows = jnp.asarray(gains())
@@ -210,7 +210,7 @@ def test_steps_and_ladders_never_share_a_name() -> None:
 
 
 def put(red: str, yellow: str = "", green: str = "", *, moves: int = 0) -> State:
-    """The position with S3's red, yellow and green pieces (seats 0, 1 and 2) on the named fields."""
+    """The position with Schulte's red, yellow and green pieces (seats 0, 1 and 2) on the named fields."""
     seats = {name: seat for seat, names in enumerate((red, yellow, green)) for name in names.split()}
     return GAME.arrange(jnp.array([seats.get(name, -1) for name in twin.NAMES.values()]), jnp.int32(moves))
 

@@ -13,9 +13,13 @@ import pytest
 from tabia.games.chinese_checkers import ChineseCheckers, State
 
 STAND_STILL = 726  # OpenSpiel's action that ends a ladder, or passes
-FIELDS = [f"{letter}{place}" for letter, length in zip(
-    "qponmlkjihgfedcba", (1, 2, 3, 4, 13, 12, 11, 10, 9, 10, 11, 12, 13, 4, 3, 2, 1), strict=True
-) for place in range(1, length + 1)]  # fmt: skip
+FIELDS = [
+    f"{letter}{place}"
+    for letter, length in zip(
+        "qponmlkjihgfedcba", (1, 2, 3, 4, 13, 12, 11, 10, 9, 10, 11, 12, 13, 4, 3, 2, 1), strict=True
+    )
+    for place in range(1, length + 1)
+]
 
 
 def random_games(game: ChineseCheckers, count: int, *, lean: int, seed: int) -> tuple[State, np.ndarray]:

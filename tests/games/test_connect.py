@@ -58,7 +58,7 @@ class Twin:
         return planes
 
     def open_pairs(self, seat: int) -> int:
-        """Two stones of a seat in a row, unless a rival or the edge stands at both ends (S1, section 4.2)."""
+        """Two stones of a seat in a row, unless a rival or the edge stands at both ends (Sanz & Villanueva 2021, section 4.2)."""
         pairs = 0
         for (column, row), owner in self.stones.items():
             for right, up in self.directions:
@@ -95,7 +95,7 @@ def test_agrees_with_openspiel_over_2000_games(record):
     ("rows", "columns", "line", "players"),
     [
         (6, 7, 4, 2),
-        (3, 4, 3, 2),  # connect3, S4's board
+        (3, 4, 3, 2),  # connect3, Goldberg & Ishay's board
         (6, 7, 4, 3),
         (5, 6, 3, 4),
         (6, 9, 5, 2),
@@ -150,7 +150,7 @@ def test_the_heuristic_counts_open_pairs(game):
 
 
 def test_the_heuristic_of_figure_4_2():
-    """S1, figure 4.2: red has five open pairs and yellow two; red's upright pair has an edge and a rival at its ends.
+    """Sanz & Villanueva 2021, figure 4.2: red has five open pairs and yellow two; red's upright pair has an edge and a rival at its ends.
 
     The thesis names the pairs, not the fields; this board has just those. Stones 1 to 5 of red:
         . . . . . . .

@@ -44,8 +44,8 @@ def test_gymnasium_accepts(id: str) -> None:
 @allow_known_only_by_name
 @pytest.mark.parametrize("id", EXPORTED)
 def test_pettingzoo_accepts(id: str) -> None:
-    api_test(zoo.env(id, render_mode="ansi"), num_cycles=200)
-    seed_test(lambda: zoo.env(id), num_cycles=100)
+    api_test(zoo.env(id, render_mode="ansi"), num_iterations=200)
+    seed_test(lambda: zoo.env(id), num_iterations=100)
 
 
 def test_gym_plays_a_game_to_its_winner() -> None:

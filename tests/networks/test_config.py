@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tabia.networks import NetworkConfig, NetworkError
-from tabia.networks.presets import PRESETS, any_size, make, mlp, s3, tower
+from tabia.networks.presets import PRESETS, any_size, make, mlp, schulte, tower
 
 from .zoo import ZOO
 
@@ -77,4 +77,4 @@ def test_which_networks_know_no_size() -> None:
     assert any_size(policy="columns").any_size
     assert not any_size().changed(value_pool=False).any_size
     assert not tower().any_size
-    assert not s3().any_size
+    assert not schulte().any_size

@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 from tabia.networks import Network, NetworkError, Variables
-from tabia.networks.presets import any_size, mlp, s3, s5, tower
+from tabia.networks.presets import any_size, glimmerfors, mlp, schulte, tower
 
 from .twin import Twin
 from .zoo import ZOO, boards, lived_in
@@ -88,7 +88,9 @@ def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> No
     assert float(jnp.abs(values).mean()) < 0.2
 
 
-@pytest.mark.parametrize("name", ["s2", "s3", "tower, wdl", "cells, planes and pass", "columns", "mlp", "dense"])
+@pytest.mark.parametrize(
+    "name", ["wandhoven", "schulte", "tower, wdl", "cells, planes and pass", "columns", "mlp", "dense"]
+)
 def test_all_that_can_learn_does(name: str) -> None:
     network = ZOO[name]
     variables, observations = lived_in(network), boards(network, 32)
@@ -103,7 +105,7 @@ def test_all_that_can_learn_does(name: str) -> None:
 
 
 def test_training_normalizes_by_the_batch_and_moves_the_statistics() -> None:
-    network = Network(s5(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
+    network = Network(glimmerfors(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
     variables, observations = lived_in(network), boards(network, 16)
     train = jax.jit(partial(network.apply, train=True))
     first, renewed = train(variables, observations)
@@ -118,7 +120,7 @@ def test_training_normalizes_by_the_batch_and_moves_the_statistics() -> None:
 
 
 def test_dropout_draws_in_training_only() -> None:
-    network = Network(s3(1, 4).changed(units=(8, 8)), (3, 3, 2), 9, 3)
+    network = Network(schulte(1, 4).changed(units=(8, 8)), (3, 3, 2), 9, 3)
     variables, observations = lived_in(network), boards(network, 4)
     train = jax.jit(partial(network.apply, train=True))
     first, second = (train(variables, observations, key=jax.random.key(seed))[0].logits for seed in (1, 2))

@@ -1,4 +1,4 @@
-"""Counts of parameters against S1's published ones and against the arrays; the table and the picture."""
+"""Counts of parameters against Sanz & Villanueva's published ones and against the arrays; the table and the picture."""
 
 from __future__ import annotations
 
@@ -9,25 +9,31 @@ import pytest
 
 from tabia.networks import Network
 from tabia.networks.picture import drawing
-from tabia.networks.presets import any_size, s1, s5, tower
+from tabia.networks.presets import any_size, glimmerfors, sanz_villanueva, tower
 from tabia.networks.summary import counts, summary
 
 from .zoo import ZOO
 
-PLANES_OF_S1 = (3, 3, 3)  # tic-tac-toe: white's stones, black's stones, whose turn it is
+SANZ_VILLANUEVA_PLANES = (3, 3, 3)  # tic-tac-toe: white's stones, black's stones, whose turn it is
 
 
 @pytest.mark.parametrize(("blocks", "filters", "published"), [(1, 32, 23_780), (19, 256, 22_550_276)])
-def test_s1_published_these_counts(blocks: int, filters: int, published: int) -> None:
-    """S1, 4.3. Its value head gives one number; a head for two seats has a row of weights more."""
-    one, two = (Network(s1(blocks, filters), PLANES_OF_S1, num_actions=9, num_players=seats) for seats in (1, 2))
+def test_sanz_villanueva_published_these_counts(blocks: int, filters: int, published: int) -> None:
+    """Sanz & Villanueva 2021, 4.3. Its value head gives one number; a head for two seats has a row of weights more."""
+    one, two = (
+        Network(sanz_villanueva(blocks, filters), SANZ_VILLANUEVA_PLANES, num_actions=9, num_players=seats)
+        for seats in (1, 2)
+    )
     assert counts(one).all == published
     assert counts(two).all == published + filters
 
 
-def test_s1s_text_describes_another_network_than_it_counted() -> None:
+def test_sanz_villanueva_text_describes_another_network_than_it_counted() -> None:
     """The heads its section 3.3 describes, of 2 filters and of 256 units, miss both counts."""
-    described = [counts(Network(config, PLANES_OF_S1, 9, 1)).all for config in (s5(32, 1), s5(256, 19))]
+    described = [
+        counts(Network(config, SANZ_VILLANUEVA_PLANES, 9, 1)).all
+        for config in (glimmerfors(32, 1), glimmerfors(256, 19))
+    ]
     tower_1, tower_19 = 27 * 32 + 128 + 2 * (9216 + 128), 27 * 256 + 1024 + 38 * (589824 + 1024)
     policy, value = 8 + (18 * 9 + 9), 4 + (9 * 256 + 256) + 257
     assert described == [tower_1 + 32 * 3 + policy + value, tower_19 + 256 * 3 + policy + value]
@@ -45,7 +51,7 @@ def test_counts_are_those_of_the_arrays(name: str) -> None:
 
 
 def test_multiplications_by_hand() -> None:
-    network = Network(s5(4, 1), (2, 3, 2), 5, 2)
+    network = Network(glimmerfors(4, 1), (2, 3, 2), 5, 2)
     by_hand = 6 * 9 * (2 * 4 + 2 * 4 * 4) + 6 * 4 * (2 + 1) + 12 * 5 + 6 * 256 + 256 * 2
     assert counts(network).multiplications == by_hand
 

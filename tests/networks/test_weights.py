@@ -16,7 +16,7 @@ import pytest
 import safetensors.numpy
 
 from tabia.networks import Network, Variables, WeightsError
-from tabia.networks.presets import s5, tower
+from tabia.networks.presets import glimmerfors, tower
 from tabia.networks.weights import load, read_manifest, save
 
 from .zoo import ZOO, lived_in
@@ -197,13 +197,13 @@ def test_numbers_too_large_for_half_precision_are_refused(path: Path) -> None:
 
 
 def test_weights_of_another_network_are_refused(path: Path) -> None:
-    other = Network(s5(4, 2), (3, 3, 2), 9, 2)
+    other = Network(glimmerfors(4, 2), (3, 3, 2), 9, 2)
     with pytest.raises(WeightsError, match=r"tensor block2.* does not belong"):
-        save(path, Network(s5(4, 1), (3, 3, 2), 9, 2), lived_in(other))
+        save(path, Network(glimmerfors(4, 1), (3, 3, 2), 9, 2), lived_in(other))
     with pytest.raises(WeightsError, match=r"tensor block2.* is missing"):
-        save(path, other, lived_in(Network(s5(4, 1), (3, 3, 2), 9, 2)))
+        save(path, other, lived_in(Network(glimmerfors(4, 1), (3, 3, 2), 9, 2)))
     with pytest.raises(WeightsError, match=r"has the shape .* this network needs"):
-        save(path, Network(s5(5, 2), (3, 3, 2), 9, 2), lived_in(other))
+        save(path, Network(glimmerfors(5, 2), (3, 3, 2), 9, 2), lived_in(other))
     assert not path.exists()
 
 
@@ -263,8 +263,21 @@ def test_tensors_that_overlap_are_refused(path: Path, saved: bytes) -> None:
         load(path)
 
 
-FORBIDDEN = ("pickle.find_class", "marshal.load", "exec", "compile", "import", "os.system", "os.exec", "os.posix_spawn",
-             "subprocess.Popen", "ctypes.dlopen", "code.__new__", "function.__new__", "socket.connect")  # fmt: skip
+FORBIDDEN = (
+    "pickle.find_class",
+    "marshal.load",
+    "exec",
+    "compile",
+    "import",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "subprocess.Popen",
+    "ctypes.dlopen",
+    "code.__new__",
+    "function.__new__",
+    "socket.connect",
+)
 
 
 class Watch:

@@ -31,8 +31,10 @@ class Twin:
 
     def last_board(self, board: np.ndarray) -> np.ndarray:
         """Logits of what the last position will show, cell by cell."""
-        cells = [[self.layer("value.board", cell[None, None])[0, 0] for cell in row]
-                 for row in self.value_features(self.tower(board))]  # fmt: skip
+        cells = [
+            [self.layer("value.board", cell[None, None])[0, 0] for cell in row]
+            for row in self.value_features(self.tower(board))
+        ]
         return np.array(cells)
 
     def tower(self, board: np.ndarray) -> np.ndarray:
@@ -93,10 +95,15 @@ def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Slide the kernel over the board, which is framed with zeros."""
     (height, width, _), size = x.shape, kernel.shape[0]
     framed = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)))
-    return np.array([
-        [np.einsum("ijc,ijcf->f", framed[row : row + size, column : column + size], kernel) for column in range(width)]
-        for row in range(height)
-    ])  # fmt: skip
+    return np.array(
+        [
+            [
+                np.einsum("ijc,ijcf->f", framed[row : row + size, column : column + size], kernel)
+                for column in range(width)
+            ]
+            for row in range(height)
+        ]
+    )
 
 
 def pool(x: np.ndarray) -> np.ndarray:

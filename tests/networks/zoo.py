@@ -8,15 +8,15 @@ import numpy as np
 from jax import Array
 
 from tabia.networks import Network, Variables
-from tabia.networks.presets import any_size, dense, mlp, s1, s2, s3, s5, tower
+from tabia.networks.presets import any_size, dense, glimmerfors, mlp, sanz_villanueva, schulte, tower, wandhoven
 
 BOARD = (4, 5, 2)
 
 ZOO: dict[str, Network] = {
-    "s1": Network(s1(1, 8), BOARD, 6, 2),
-    "s2": Network(s2(1, 7), BOARD, 6, 2),
-    "s3": Network(s3(1, 8).changed(units=(16, 16)), BOARD, 11, 3),
-    "s5": Network(s5(8, 1), BOARD, 6, 2),
+    "sanz_villanueva": Network(sanz_villanueva(1, 8), BOARD, 6, 2),
+    "wandhoven": Network(wandhoven(1, 7), BOARD, 6, 2),
+    "schulte": Network(schulte(1, 8).changed(units=(16, 16)), BOARD, 11, 3),
+    "glimmerfors": Network(glimmerfors(8, 1), BOARD, 6, 2),
     "tower": Network(tower(8, 2), BOARD, 6, 2),
     "tower, wdl": Network(tower(8, 1, value="wdl"), BOARD, 6, 2),
     "tower, last board": Network(tower(8, 1).changed(last_board=True), BOARD, 6, 2),
@@ -32,7 +32,7 @@ ZOO: dict[str, Network] = {
     "mlp": Network(mlp(16, 12), BOARD, 6, 2),
     "mlp, no normalization": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),
     "dense": Network(dense(4, 16, 3), BOARD, 6, 2),
-}  # fmt: skip
+}
 
 
 def lived_in(network: Network, seed: int = 7) -> Variables:

@@ -65,7 +65,7 @@ def test_an_agent_is_refused_under_rules_it_was_not_trained_on(name: str) -> Non
 
 @pytest.mark.long
 def test_chinese_checkers_knows_what_is_illegal() -> None:
-    """S3's measure: what the policy gives to illegal moves before they are masked, in 64 games against itself."""
+    """Schulte's measure: what the policy gives to illegal moves before they are masked, in 64 games against itself."""
     game = games.make("chinese-checkers")
     agent = runs.load(game, runs.weights_file("chinese-checkers"))
     forward = Forward(agent.network)

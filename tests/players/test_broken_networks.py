@@ -14,7 +14,7 @@ from tabia import players
 from tabia.cli.main import app
 from tabia.games.moves import replay
 from tabia.players import PlayerError
-from tabia.players.searching import Searcher
+from tabia.players.searching import MCTSPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
 from tabia.training.arena import contest, seated
@@ -43,7 +43,7 @@ def batch(*games: str) -> object:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
 
 
-SEARCHED = "az:{},simulations=16,select=puct,c=4,finish=false"
+SEARCHED = "az:{},simulations=16,select=puct,c=4,winning_moves_first=false"
 
 
 def test_the_position_is_named_even_deep_in_the_tree(partly: Path) -> None:
@@ -91,7 +91,7 @@ def test_impossible_values_are_no_values(rule: object, value: float) -> None:
     """Values are scaled to [-1, 1]; an evaluator that returns others would decide every search by itself."""
     search = Search(GAME, constant, 32, rule)
     with pytest.raises(PlayerError, match=f"mine: The evaluator {WORDS}"):
-        Searcher(search, "mine", (jnp.zeros(9), jnp.full(2, value))).look(batch("b2"), KEY)
+        MCTSPlayer(search, "mine", (jnp.zeros(9), jnp.full(2, value))).look(batch("b2"), KEY)
 
 
 @pytest.mark.parametrize("rule", [Gumbel(noise=0.0), Puct()])

@@ -68,7 +68,7 @@ def test_absurd_options_are_refused_at_once(spec: str, words: str) -> None:
     assert spec in str(refusal.value) and "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("spec", ["mcts:seconds=1", "az:untrained,seconds=1", "az:untrained,considered=1e9"])
+@pytest.mark.parametrize("spec", ["mcts:seconds=1", "az:untrained,seconds=1", "az:untrained,considered_actions=1e9"])
 def test_where_only_the_clock_is_given_many_trees_fit(spec: str) -> None:
     player = players.make(spec, GAME)
     assert isinstance(player, Sized)
@@ -143,10 +143,13 @@ def test_commands_refuse_with_exit_code_2(words: tuple[str, ...], tmp_path, monk
     [
         ({"search.simulations": 1_000_000}, r"search\.simulations=1,000,000 .* search\.simulations can be at most"),
         ({"search.fast_simulations": 1_000_000}, r"search\.simulations=1,000,000"),
-        ({"learner.batch": 500_000, "replay.positions": 600_000, "network": mlp(256)}, r"learner\.batch=500,000 needs"),
+        (
+            {"learner.batch_size": 500_000, "replay.positions": 600_000, "network": mlp(256)},
+            r"learner\.batch_size=500,000 needs",
+        ),
         ({"replay.positions": 10_000_000}, r"The replay needs .* positions would fit: lower replay\.positions"),
         ({"evaluation.simulations": 1_000_000}, r"evaluation\.simulations=1,000,000 needs"),
-        ({"gate.kind": "share", "gate.simulations": 1_000_000}, r"gate\.simulations=1,000,000 needs"),
+        ({"gate.kind": "score", "gate.simulations": 1_000_000}, r"gate\.simulations=1,000,000 needs"),
     ],
     ids=["simulations", "fast simulations", "batch", "replay", "evaluation", "gate"],
 )
@@ -176,8 +179,8 @@ def test_opponents_that_do_not_fit_are_refused_before_the_run() -> None:
 def test_the_replay_shares_the_device_with_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Either of them would fit alone into the half of the memory that may be taken."""
     plan = Plan(TINY)
-    ring = jax.eval_shape(lambda: states.begin(plan).boards[0].ring)
-    ring_bytes, working = memory.nbytes(ring), training_memory.working_bytes(plan)
+    buffer = jax.eval_shape(lambda: states.begin(plan).boards[0].buffer)
+    buffer_bytes, working = memory.nbytes(buffer), training_memory.working_bytes(plan)
     for spare, place in ((1, None), (-1, "host")):
-        monkeypatch.setattr(memory, "device_memory", lambda spare=spare: 2 * (ring_bytes + working + spare))
-        assert (states._host(plan, [ring]) is None) == (place is None)
+        monkeypatch.setattr(memory, "device_memory", lambda spare=spare: 2 * (buffer_bytes + working + spare))
+        assert (states._host(plan, [buffer]) is None) == (place is None)

@@ -25,7 +25,7 @@ SMALL = [
     "mcts:simulations=8,select=puct,rollouts=2,rollout_moves=3,final=robust",
     "network:untrained",
     "network:untrained,symmetries=true",
-    "az:untrained,simulations=4,considered=4",
+    "az:untrained,simulations=4,considered_actions=4",
     "az:untrained,simulations=4,symmetries=true",
     "az:untrained,simulations=8,select=puct,c=2,leaves=2,noise=0.25",
     "perfect",
@@ -47,7 +47,7 @@ def test_legal_moves_and_the_same_seed_the_same_moves(text: str) -> None:
 @pytest.mark.parametrize("game_id", games.ids())
 def test_an_untrained_network_with_search_plays_a_legal_game_of_every_game(game_id: str) -> None:
     game = games.make(game_id)
-    ends, _ = play(players.make("az:untrained,simulations=2,finish=false", game), 2)
+    ends, _ = play(players.make("az:untrained,simulations=2,winning_moves_first=false", game), 2)
     assert np.asarray(jax.vmap(game.over)(ends)).all()
 
 
@@ -57,11 +57,15 @@ def test_a_thousand_games_advance_in_one_call() -> None:
     assert choice.actions.shape == (1000,) and len(np.unique(np.asarray(choice.actions))) > 1
 
 
-S1_OPPONENTS = ["minimax:depth=5", "minimax:depth=6", *(f"mcts:simulations={count}" for count in (400, 800, 1200))]
+SANZ_VILLANUEVA_OPPONENTS = [
+    "minimax:depth=5",
+    "minimax:depth=6",
+    *(f"mcts:simulations={count}" for count in (400, 800, 1200)),
+]
 
 
-@pytest.mark.parametrize("text", S1_OPPONENTS)
-def test_the_opponents_of_s1_exist(text: str) -> None:
+@pytest.mark.parametrize("text", SANZ_VILLANUEVA_OPPONENTS)
+def test_the_opponents_of_sanz_villanueva_exist(text: str) -> None:
     assert players.make(text, games.make("connect4")).spec == text
 
 
@@ -85,7 +89,7 @@ def test_a_clock_does_not_stumble_over_games_that_are_over() -> None:
         assert players.make(text, game).choose(both, jax.random.key(0)).actions.shape == (2,)
 
 
-# S3's agents on its own game, against names such as c3-d3, whose letters are the rows seat 0 climbs.
+# Schulte's agents on its own game, against names such as c3-d3, whose letters are the rows seat 0 climbs.
 
 
 def _rows_gained(name: str) -> int:
@@ -105,7 +109,7 @@ def climbing() -> tuple[games.Game, object]:
 
 
 @pytest.mark.parametrize("name", ["greedy", "initialize"])
-def test_s3_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game, object], name: str) -> None:
+def test_schulte_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game, object], name: str) -> None:
     game, states = climbing
     policy = np.asarray(players.make(name, game).choose(states, jax.random.key(0)).policy)
     legal = np.asarray(jax.vmap(game.legal)(states))

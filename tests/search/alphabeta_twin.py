@@ -55,11 +55,16 @@ def _nodes(looked: tuple[Any, ...]) -> list[Node]:
     states, over, mover, legal, scores, promise, words = jax.device_get(looked)
     return [
         Node(
-            jax.tree.map(lambda leaf, i=i: leaf[i], states), bool(over[i]), int(mover[i]),
-            np.flatnonzero(legal[i]).tolist(), scores[i].tolist(), promise[i].tolist(), words[i].tobytes(),
+            jax.tree.map(lambda leaf, i=i: leaf[i], states),
+            bool(over[i]),
+            int(mover[i]),
+            np.flatnonzero(legal[i]).tolist(),
+            scores[i].tolist(),
+            promise[i].tolist(),
+            words[i].tobytes(),
         )
         for i in range(len(over))
-    ]  # fmt: skip
+    ]
 
 
 def alpha_beta(

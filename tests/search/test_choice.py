@@ -39,15 +39,15 @@ def test_ties_in_visits_are_broken_by_value_in_max_robust() -> None:
     assert int(max_robust(result)[0]) == 1 and bool(agreed(result)[0])
 
 
-def test_secure_child_is_the_formula_of_s1() -> None:
+def test_secure_child_is_the_formula_of_sanz_villanueva() -> None:
     """V + A / sqrt(n): 0.3 + 1 / 10 = 0.4 against 0.2 + 1 / 2 = 0.7; with A = -1 it is 0.2 against -0.3."""
     result = found([100, 4], [0.3, 0.2])
     assert int(secure(result, a=1.0)[0]) == 1
     assert int(secure(result, a=-1.0)[0]) == 0
 
 
-def test_temperature_as_in_s1() -> None:
-    """S1, section 3.2: 20, 50 and 30 visits give (0.2, 0.5, 0.3), and (0, 1, 0) as the temperature goes to 0."""
+def test_temperature_as_in_sanz_villanueva() -> None:
+    """Sanz & Villanueva 2021, section 3.2: 20, 50 and 30 visits give (0.2, 0.5, 0.3), and (0, 1, 0) as the temperature goes to 0."""
     visits = jnp.array([[20.0, 50.0, 30.0, 0.0]])
     np.testing.assert_allclose(np.asarray(visit_policy(visits, 1.0))[0], [0.2, 0.5, 0.3, 0.0], atol=1e-6)
     np.testing.assert_allclose(np.asarray(visit_policy(visits, 0.0))[0], [0, 1, 0, 0], atol=1e-6)

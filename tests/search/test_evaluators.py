@@ -17,7 +17,7 @@ from tabia.search import Search
 from tabia.search.evaluators import Evaluation, Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
 
 from .positions import one, random_network, random_positions, random_weights
-from .toy_games import Race, Ring
+from .toy_games import Race, ReplayBuffer
 
 TICTACTOE = games.make("tictactoe")
 CONNECT = games.make("connect4")
@@ -44,11 +44,11 @@ def test_rollouts_have_the_exact_odds() -> None:
 
 def test_rollouts_are_bounded() -> None:
     """Nobody arrives in two moves of the ring, so all scores stand at 0; in time many do."""
-    ring = Ring(max_moves=10_000)
-    states = random_positions(ring, 8, seed=0, most_moves=0)
-    nothing = float(ring.scale(jnp.float32(0)))
-    np.testing.assert_array_equal(np.asarray(Rollout(ring, max_moves=2)(None, states, KEY).values), nothing)
-    assert np.asarray(Rollout(ring, max_moves=200)(None, states, KEY).values).max() > nothing
+    buffer = ReplayBuffer(max_moves=10_000)
+    states = random_positions(buffer, 8, seed=0, most_moves=0)
+    nothing = float(buffer.scale(jnp.float32(0)))
+    np.testing.assert_array_equal(np.asarray(Rollout(buffer, max_moves=2)(None, states, KEY).values), nothing)
+    assert np.asarray(Rollout(buffer, max_moves=200)(None, states, KEY).values).max() > nothing
 
 
 def test_a_finished_game_is_worth_its_scores() -> None:

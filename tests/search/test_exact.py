@@ -24,7 +24,7 @@ from tabia.solvers.exact import Solution, solve
 
 from . import alphabeta_twin as twin
 from .positions import random_positions
-from .toy_games import Dice, Race, Ring
+from .toy_games import Dice, Race, ReplayBuffer
 
 KEY = jax.random.key(0)
 TICTACTOE, CONNECT3, CONNECT4 = (games.make(name) for name in ("tictactoe", "connect3", "connect4"))
@@ -139,8 +139,15 @@ def test_connect4_grows_as_published_until_the_limit_stops_it() -> None:
     # OEIS A212693, positions by ply.
     assert [ply for ply, _ in met] == list(range(8))
     assert [1, *(after - before for before, after in pairwise(count for _, count in met))] == [
-        1, 7, 49, 238, 1120, 4263, 16422, 54859,
-    ]  # fmt: skip
+        1,
+        7,
+        49,
+        238,
+        1120,
+        4263,
+        16422,
+        54859,
+    ]
 
 
 def test_nim_is_won_if_and_only_if_the_piles_do_not_cancel() -> None:
@@ -179,7 +186,7 @@ def positions_after(game: Game, state: State, lines: Array) -> Array:
 
 
 def test_a_game_that_goes_round_in_circles_is_refused_with_a_proof() -> None:
-    game = Ring()
+    game = ReplayBuffer()
     with pytest.raises(Endless, match="ring can go round in circles") as refusal:
         solve(game)
     found = re.search(r"after (no move|[\d ]+) can come again (\d+) moves later", str(refusal.value))

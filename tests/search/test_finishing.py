@@ -14,10 +14,10 @@ from tabia import games
 from tabia.games.connect import Connect
 from tabia.games.game import Game, State
 from tabia.players import make as make_player
-from tabia.players.searching import can_finish
+from tabia.players.searching import can_search_winning_moves
 from tabia.search import Gumbel, Search
 from tabia.search.errors import SearchError
-from tabia.search.evaluators import Finishing, Uniform
+from tabia.search.evaluators import Uniform, WinningMovesFirst
 
 from .positions import one, random_network, random_positions, random_weights
 from .toy_games import Dice
@@ -36,14 +36,19 @@ def winning(game: Game, state: State) -> dict[int, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize(("game_id", "moves"), [
-    ("tictactoe", 8), ("connect4", 24), ("connect:rows=4,columns=4,line=3,players=3", 12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("game_id", "moves"),
+    [
+        ("tictactoe", 8),
+        ("connect4", 24),
+        ("connect:rows=4,columns=4,line=3,players=3", 12),
+    ],
+)
 def test_it_sees_just_the_moves_that_win_at_once(game_id: str, moves: int) -> None:
     game = games.make(game_id)
     states = random_positions(game, COUNT, seed=1, most_moves=moves)
     inner, weights = random_network(game), random_weights(game)
-    plain, found = (evaluate(weights, states, KEY) for evaluate in (inner, Finishing(game, inner)))
+    plain, found = (evaluate(weights, states, KEY) for evaluate in (inner, WinningMovesFirst(game, inner)))
     seen = 0
     for index in range(COUNT):
         wins = winning(game, one(states, index))
@@ -65,7 +70,7 @@ def test_a_threat_is_seen_by_whoever_must_meet_it() -> None:
     for action in (0, 6, 0, 5, 0):
         state = game.step(state, jnp.int32(action))
     batch = jax.tree.map(lambda leaf: leaf[None], state)
-    search = Search(game, Finishing(game, Uniform(game)), 7, Gumbel(noise=0.0))
+    search = Search(game, WinningMovesFirst(game, Uniform(game)), 7, Gumbel(noise=0.0))
     result = search.run(None, batch, KEY)
     assert int(result.action[0]) == 0
     assert np.asarray(result.means[0])[1:] == pytest.approx(-1.0)
@@ -86,22 +91,29 @@ def test_the_best_score_is_known_whatever_the_range() -> None:
     state = game.init(KEY)
     for action in (0, 3, 0, 3):
         state = game.step(state, jnp.int32(action))
-    found = Finishing(game, Uniform(game))(None, jax.tree.map(lambda leaf: leaf[None], state), KEY)
+    found = WinningMovesFirst(game, Uniform(game))(None, jax.tree.map(lambda leaf: leaf[None], state), KEY)
     assert int(jnp.argmax(found.logits[0])) == 0 and float(found.values[0, 0]) == pytest.approx(1.0)
 
 
 def test_games_of_chance_are_refused() -> None:
     with pytest.raises(SearchError, match="has chance"):
-        Finishing(Dice(), Uniform(Dice()))
+        WinningMovesFirst(Dice(), Uniform(Dice()))
 
 
 def test_players_look_for_it_in_own_games_with_few_actions() -> None:
     nim = Path(__file__).parents[2] / "examples" / "nim.py"
     ids = ("othello", "othello:history=2", "chinese-checkers", f"{nim}:Nim")
-    assert [can_finish(games.make(name)) for name in ids] == [True, True, False, False] and not can_finish(Dice())
+    assert [can_search_winning_moves(games.make(name)) for name in ids] == [
+        True,
+        True,
+        False,
+        False,
+    ] and not can_search_winning_moves(Dice())
 
 
-@pytest.mark.parametrize(("options", "sees"), [("", True), (",finish=false", False), (",select=puct", True)])
+@pytest.mark.parametrize(
+    ("options", "sees"), [("", True), (",winning_moves_first=false", False), (",select=puct", True)]
+)
 def test_players_can_be_told(options: str, sees: bool) -> None:
     player = make_player("az:untrained" + options, games.make("connect3"))
-    assert isinstance(player.search.evaluate, Finishing) == sees
+    assert isinstance(player.search.evaluate, WinningMovesFirst) == sees

@@ -21,9 +21,15 @@ from .toy_games import Race
 CONNECT, RACE = games.make("connect4"), Race()
 BATCH, DEPTH, LEAVES = 64, 12, 4
 RULES = [
-    Puct(), Puct(base=50.0, unvisited=as_parent), Puct(unvisited=Reduced()), Uct(), MiniAlphaGo(), MiniAlphaGo(c1=0.7),
-    Gumbel(), Gumbel(rescale=True, scale=0.1),
-]  # fmt: skip
+    Puct(),
+    Puct(base=50.0, unvisited=as_parent),
+    Puct(unvisited=Reduced()),
+    Uct(),
+    MiniAlphaGo(),
+    MiniAlphaGo(c1=0.7),
+    Gumbel(),
+    Gumbel(rescale=True, scale=0.1),
+]
 
 
 def random_tree(name: str) -> Tree:

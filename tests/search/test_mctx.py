@@ -73,9 +73,7 @@ def recurrent(weights: tuple[Array, Array], key: Array, action: Array, states: S
 def plain_values(tree: Any, node: Array) -> Array:
     """Mean values, 0 for moves never tried, and no temptation in illegal ones."""
     tried = tree.children_visits[node] > 0
-    return jnp.where(
-        tree.children_prior_logits[node] < -1e30, -1e9, jnp.where(tried, tree.qvalues(node), 0.0)
-    )  # fmt: skip
+    return jnp.where(tree.children_prior_logits[node] < -1e30, -1e9, jnp.where(tried, tree.qvalues(node), 0.0))
 
 
 PUCT = partial(mctx.muzero_policy, dirichlet_fraction=0.0, pb_c_init=1.25, pb_c_base=19652.0, qtransform=plain_values)

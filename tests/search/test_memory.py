@@ -13,7 +13,7 @@ import pytest
 
 from tabia import games
 from tabia.search import Gumbel, Omc, Puct, Search, SearchError, Uct, layout, memory
-from tabia.search.evaluators import Finishing, Rollout, Uniform
+from tabia.search.evaluators import Rollout, Uniform, WinningMovesFirst
 from tabia.search.gumbel import schedule
 from tabia.search.memory import Limit, Need
 from tabia.search.minimax import Minimax
@@ -122,7 +122,7 @@ def test_it_is_refused_before_anything_is_compiled(small: int) -> None:
         (lambda g: Search(g, Uniform(g), 10**300, Gumbel()), r"simulations=1\.0e\+300 needs about"),
         (lambda g: Search(g, Uniform(g), 10**9, leaves=10**9), "leaves=1,000,000,000 needs about .* would fit"),
         (lambda g: Search(g, Rollout(g, 10**10), 8, Uct()), "rollouts=10,000,000,000 .* rollouts can be at most"),
-        (lambda g: Search(g, Finishing(g, Rollout(g, 10**10)), 8), "rollouts=10,000,000,000"),
+        (lambda g: Search(g, WinningMovesFirst(g, Rollout(g, 10**10)), 8), "rollouts=10,000,000,000"),
         (lambda g: Search(g, Uniform(g), 8, keep=10**9), "keep=1,000,000,000 needs about"),
         (lambda g: Minimax(games.make("connect4"), 50), r"7\^42 lines .* depth can be at most 13"),
         (lambda g: Minimax(games.make("chinese-checkers"), 10**300), "depth can be at most"),

@@ -18,9 +18,9 @@ from tabia.search.search import plant
 from tabia.search.tree import LINK, LOGIT, NO_CHILD, TOTAL, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
-from .toy_games import Ring
+from .toy_games import ReplayBuffer
 
-CONNECT, RING = games.make("connect4"), Ring()
+CONNECT, BUFFER = games.make("connect4"), ReplayBuffer()
 BATCH, SIMULATIONS = 12, 40
 STAY = 2  # a move in the ring that is always legal and never ends the game
 
@@ -88,9 +88,9 @@ def nothing_dangles(how: Search, tree: Tree) -> None:
 
 @pytest.mark.parametrize("transpositions", [False, True])
 def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> None:
-    how = search(RING, keep=SIMULATIONS + 1, transpositions=transpositions)
+    how = search(BUFFER, keep=SIMULATIONS + 1, transpositions=transpositions)
     states, result = first_run(how)
-    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
     old, kept = result.tree, kept_tree(how, result.tree, actions, after)
     nothing_dangles(how, kept)
     for lane in range(BATCH):
@@ -106,9 +106,9 @@ def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> No
 
 
 def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
-    how, roomy = search(RING, keep=6), search(RING, keep=SIMULATIONS + 1)
+    how, roomy = search(BUFFER, keep=6), search(BUFFER, keep=SIMULATIONS + 1)
     states, result = first_run(roomy)
-    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
     kept = kept_tree(how, result.tree, actions, after)
     nothing_dangles(how, kept)
     cut = 0
@@ -128,14 +128,14 @@ def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
 @pytest.mark.parametrize("transpositions", [False, True])
 def test_thirty_moves_in_the_same_room(transpositions: bool) -> None:
     """Visits are the new simulations and those kept, to the last one; room never grows."""
-    how = search(RING, keep=30, transpositions=transpositions)
+    how = search(BUFFER, keep=30, transpositions=transpositions)
     states, result = first_run(how)
     rng = np.random.default_rng(0)
     for move in range(30):
-        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, RING, states))
-        actions, states = going_on(RING, states, wanted, jnp.full(BATCH, STAY))
+        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, BUFFER, states))
+        actions, states = going_on(BUFFER, states, wanted, jnp.full(BATCH, STAY))
         records = np.asarray(result.tree.records)
-        result = run_on(how, random_weights(RING), result.tree, actions, states, jax.random.key(move))
+        result = run_on(how, random_weights(BUFFER), result.tree, actions, states, jax.random.key(move))
         nothing_dangles(how, result.tree)
         visits = np.asarray(result.visits).sum(axis=1)
         for lane in range(BATCH):
@@ -166,6 +166,6 @@ def test_searching_on_is_as_good_as_having_searched_longer() -> None:
 
 
 def test_a_search_without_room_is_refused() -> None:
-    states, result = first_run(search(RING, keep=SIMULATIONS + 1))
+    states, result = first_run(search(BUFFER, keep=SIMULATIONS + 1))
     with pytest.raises(SearchError, match="keep=0"):
-        run_on(search(RING, keep=0), random_weights(RING), result.tree, result.action, states, jax.random.key(0))
+        run_on(search(BUFFER, keep=0), random_weights(BUFFER), result.tree, result.action, states, jax.random.key(0))

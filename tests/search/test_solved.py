@@ -19,7 +19,7 @@ from tabia.search.tree import LINK
 from tabia.solvers.exact import Solution, solve
 
 from .positions import batch_size, random_positions
-from .toy_games import Ring
+from .toy_games import ReplayBuffer
 
 
 @cache
@@ -90,16 +90,16 @@ def test_uct_with_rollouts_converges_on_connect3() -> None:
     assert kept(known, states, most_visits(late)).all()
 
 
-RING = Ring(max_moves=10_000)
+BUFFER = ReplayBuffer(max_moves=10_000)
 STAR = games.make("chinese-checkers")
 
 
 @pytest.mark.parametrize(
     ("game", "options"),
     [
-        (RING, {}),
-        (RING, {"cut_loops": True}),
-        (RING, {"transpositions": True}),
+        (BUFFER, {}),
+        (BUFFER, {"cut_loops": True}),
+        (BUFFER, {"transpositions": True}),
         pytest.param(STAR, {"transpositions": True, "leaves": 4}, marks=pytest.mark.long),
     ],
     ids=["ring", "ring, loops cut", "ring, shared", "star, shared and wide"],

@@ -23,16 +23,27 @@ from tabia.search.selection import Reduced, as_loss, as_parent
 
 from .comparing import TOLERANCE, ByLane, differences, lane_of
 from .positions import batch_size, one, random_network, random_positions, random_weights
-from .toy_games import Race, Ring
+from .toy_games import Race, ReplayBuffer
 
 RULES = ByLane(
     considered=4,
     rules=(
-        Puct(), Puct(c=3.0, unvisited=as_loss), Puct(c=2.0, unvisited=as_parent), Puct(unvisited=Reduced(0.3)),
-        Puct(c=15.0, own_visit=False), Puct(base=50.0), Uct(), Uct(c=0.5), Omc(), Pbbm(), MiniAlphaGo(),
-        MiniAlphaGo(c1=0.7), Gumbel(considered=4), Gumbel(considered=4, rescale=True, scale=0.1),
+        Puct(),
+        Puct(c=3.0, unvisited=as_loss),
+        Puct(c=2.0, unvisited=as_parent),
+        Puct(unvisited=Reduced(0.3)),
+        Puct(c=15.0, own_visit=False),
+        Puct(base=50.0),
+        Uct(),
+        Uct(c=0.5),
+        Omc(),
+        Pbbm(),
+        MiniAlphaGo(),
+        MiniAlphaGo(c1=0.7),
+        Gumbel(considered=4),
+        Gumbel(considered=4, rescale=True, scale=0.1),
     ),
-)  # fmt: skip
+)
 FEW = ByLane(considered=4, rules=(Puct(), Uct(), Pbbm(), Gumbel(considered=4)))
 GAMES: dict[str, tuple[Game, int]] = {  # each with how many random moves its positions have behind them at most
     "tictactoe": (games.make("tictactoe"), 5),
@@ -40,7 +51,7 @@ GAMES: dict[str, tuple[Game, int]] = {  # each with how many random moves its po
     "connect4": (games.make("connect4"), 12),
     "chinese-checkers": (games.make("chinese-checkers"), 40),
     "race": (Race(), 5),
-    "ring": (Ring(), 10),
+    "ring": (ReplayBuffer(), 10),
 }
 KEY = jax.random.key(3)
 

@@ -16,9 +16,9 @@ from tabia.search.selection import Rule
 from tabia.search.tree import LINK, NO_CHILD, TOTAL, VISITS
 
 from .positions import random_network, random_positions, random_weights
-from .toy_games import Ring
+from .toy_games import ReplayBuffer
 
-CONNECT, RING = games.make("connect4"), Ring()
+CONNECT, BUFFER = games.make("connect4"), ReplayBuffer()
 BATCH = 12
 
 
@@ -27,8 +27,8 @@ BATCH = 12
     [
         (CONNECT, 128, 8, Puct(), {}),
         (CONNECT, 64, 16, Gumbel(noise=0.0), {"transpositions": True}),
-        (RING, 64, 8, Puct(c=3.0), {"transpositions": True}),
-        (RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "keep": 10}),
+        (BUFFER, 64, 8, Puct(c=3.0), {"transpositions": True}),
+        (BUFFER, 64, 8, Puct(c=3.0), {"cut_loops": True, "keep": 10}),
     ],
     ids=["plain", "Gumbel's and shared", "shared with circles", "loops cut, room kept"],
 )
@@ -79,7 +79,7 @@ def test_virtual_visits_leave_no_trace_in_the_values() -> None:
 @pytest.mark.parametrize("steps", [1, 3, 15, 16, 17, 100])
 def test_phases_spend_the_budget_exactly(steps: int) -> None:
     for leaves in range(1, 65):
-        search = Search(RING, random_network(RING), leaves * steps, Puct(), leaves=leaves)
+        search = Search(BUFFER, random_network(BUFFER), leaves * steps, Puct(), leaves=leaves)
         plan = phases(search)
         assert sum(count for _, count in plan) == leaves * steps
         assert all(width >= 1 and count % width == 0 for width, count in plan)

@@ -1,4 +1,4 @@
-"""S1's worked example, section 3.4, number by number: tic-tac-toe with c = 5.
+"""Sanz & Villanueva's worked example, section 3.4, number by number: tic-tac-toe with c = 5.
 
     O | 2 | 3      Black (O) is to move on fields 2, 3, 6 and 8; white (X) threatens 6. The figures are lost in the
    ---+---+---     text, but it says enough: after black 2, white 6 wins, so white has 4 and 5; after black 6 the game
@@ -6,7 +6,7 @@
    ---+---+---     7 and 9 (it would win on 8 itself). That leaves this position.
     O | 8 | X
 
-S1's first iteration evaluates the root, so its three iterations are two simulations of ours.
+Sanz & Villanueva's first iteration evaluates the root, so its three iterations are two simulations of ours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tabia.search.tree import LINK, TOTAL, VISITS, root_view
 GAME = games.make("tictactoe")
 RULE = Puct(c=5.0)
 WHITE, BLACK = 0, 1
-PRIORS = {2: 0.45, 6: 0.25, 3: 0.15, 8: 0.15}  # the root's, by S1's numbers of fields
+PRIORS = {2: 0.45, 6: 0.25, 3: 0.15, 8: 0.15}  # the root's, by Sanz & Villanueva's numbers of fields
 REPLIES = {6: 0.5, 3: 0.3, 8: 0.2}  # after black 2: the text only says that 6 is the highest
 
 
@@ -46,7 +46,7 @@ def logits(priors: dict[int, float]) -> Array:
 
 
 def network(parameters: None, states: State, key: Array) -> Evaluation:
-    """S1's outputs: the root's priors, v = -0.2 for white after black 2, and nothing to say of other positions."""
+    """Sanz & Villanueva's outputs: the root's priors, v = -0.2 for white after black 2, and nothing to say of other positions."""
     after_two = states.stones[:, BLACK] == stones(1, 2, 7)
     at_root = states.stones[:, BLACK] == stones(1, 7)
     priors = jnp.where(
@@ -69,7 +69,7 @@ def test_second_iteration_array_search() -> None:
     assert root[2 - 1, VISITS] == 1
     assert root[2 - 1, TOTAL] == pytest.approx(0.2)
     assert root[:-1, VISITS].sum() + 1 == 2  # N of the root
-    expected = {2: 1.79, 6: 1.76, 3: 1.06, 8: 1.06}  # S1 cuts 1.7678 off after two digits
+    expected = {2: 1.79, 6: 1.76, 3: 1.06, 8: 1.06}  # Sanz & Villanueva 2021 cuts 1.7678 off after two digits
     found = np.asarray(RULE(root_view(result.tree)))[0]
     assert {field: int(found[field - 1] * 100) / 100 for field in expected} == expected
 
@@ -103,7 +103,7 @@ def test_all_iterations_in_the_twin() -> None:
 
 
 def test_in_the_end_the_right_move_is_found() -> None:
-    """After 100 iterations S1 plays 6, the only move that does not lose."""
+    """After 100 iterations Sanz & Villanueva 2021 plays 6, the only move that does not lose."""
     result = Search(GAME, network, 99, RULE).run(None, BATCH, jax.random.key(0))
     assert int(most_visits(result)[0]) == 6 - 1
     visits = jnp.zeros((1, 9)).at[0, jnp.array([1, 2, 5, 7])].set(jnp.array([20.0, 5.0, 70.0, 5.0]))

@@ -22,7 +22,7 @@ from tabia.training.config.schema import (
     SelfPlaySettings,
 )
 from tabia.training.evaluate import Evaluate
-from tabia.training.loop import Onlooker, Training, train
+from tabia.training.loop import BaseObserver, Training, train
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.machine import Machine
 from tabia.training.run.metrics import Metrics
@@ -30,12 +30,12 @@ from tabia.training.run.stored_games import StoredGames
 
 TINY = Config(
     game="tictactoe",
-    cycles=4,
+    iterations=4,
     network=mlp(16, batch_norm=False),
-    search=SearchSettings(simulations=4, considered=4),
+    search=SearchSettings(simulations=4, considered_actions=4),
     selfplay=SelfPlaySettings(games=16, plies=8, opening_moves=4),
-    replay=ReplaySettings(positions=512, start=150),
-    learner=LearnerSettings(steps=2, batch=16),
+    replay=ReplaySettings(positions=512, min_positions=150),
+    learner=LearnerSettings(steps=2, batch_size=16),
     evaluation=EvaluationSettings(every=2, opponents=("random",), games=4, simulations=0, positions=20),
     checkpoints=CheckpointSettings(every=2, games=5),
 )
@@ -52,11 +52,11 @@ class Watched:
     json: list[str]
     terminal: str
     doing: list[str]
-    panels: dict[int, str]  # by cycle
+    panels: dict[int, str]  # by iteration
 
 
-class _Panels(Onlooker):
-    """Keeps the panel of 80 columns as it is after each cycle."""
+class _Panels(BaseObserver):
+    """Keeps the panel of 80 columns as it is after each iteration."""
 
     def __init__(self, live: Live) -> None:
         self.live, self.found = live, {}
@@ -64,14 +64,14 @@ class _Panels(Onlooker):
     def begun(self, training):
         self.take(0)
 
-    def cycled(self, training, report):
-        self.take(training.ledger.cycle)
+    def on_iteration(self, training, report):
+        self.take(training.counters.iteration)
         return {}
 
-    def take(self, cycle):
+    def take(self, iteration):
         page = Console(file=io.StringIO(), width=80)
         page.print(training_panel.panel(self.live.sight))
-        self.found[cycle] = page.file.getvalue()
+        self.found[iteration] = page.file.getvalue()
 
 
 @pytest.fixture(scope="session")

@@ -14,23 +14,26 @@ from tabia.networks.presets import any_size
 from tabia.players import make as make_player
 from tabia.training import state as states
 from tabia.training.errors import TrainingError
-from tabia.training.loop import Onlooker, Training, train
+from tabia.training.loop import BaseObserver, Training, train
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
 from tests.training.conftest import TINY
 
 SMALL, WIDE, UNSEEN = (f"connect:rows=3,columns={columns},line=3" for columns in (4, 5, 6))
 BOARDS = replace(
-    TINY.changed({"evaluation.every": 0, "replay.start": 20}),
-    game=SMALL, other_boards=(WIDE,), cycles=6, network=any_size(4, 1, policy="columns"),
-)  # fmt: skip
+    TINY.changed({"evaluation.every": 0, "replay.min_positions": 20}),
+    game=SMALL,
+    other_boards=(WIDE,),
+    iterations=6,
+    network=any_size(4, 1, policy="columns"),
+)
 
 
-class _Lines(Onlooker):
+class _Lines(BaseObserver):
     def __init__(self) -> None:
         self.first_moves, self.learned = [], []
 
-    def cycled(self, training, report):
+    def on_iteration(self, training, report):
         self.first_moves.append(report.seen.first_moves.shape[0])
         self.learned.append(report.losses is not None)
         return {}
@@ -40,9 +43,9 @@ class _Lines(Onlooker):
 def test_boards_are_played_in_turn_and_the_weights_play_one_never_seen(tmp_path: Path) -> None:
     run, lines = RunDirectory(tmp_path / "run"), _Lines()
     training = Training.begin(run, BOARDS)
-    before = [np.asarray(board.ring.rows) for board in training.state.boards]
+    before = [np.asarray(board.buffer.rows) for board in training.state.boards]
     train(training, [lines])
-    assert before == [0, 0] and [int(board.ring.rows) for board in training.state.boards] == [24, 24]
+    assert before == [0, 0] and [int(board.buffer.rows) for board in training.state.boards] == [24, 24]
     assert lines.first_moves == [4, 5, 4, 5, 4, 5] and all(lines.learned[-2:])
     resumed = Training.resume(run)
     mine, theirs = (states.to_arrays(each.state) for each in (training, resumed))
@@ -63,5 +66,5 @@ def test_boards_that_no_network_fits_are_refused() -> None:
         Plan(replace(BOARDS, other_boards=(WIDE, WIDE))).check()
     with pytest.raises(TrainingError, match="list of texts"):
         replace(BOARDS, other_boards=WIDE)
-    with pytest.raises(TrainingError, match="before learning begins: 1 cycles"):
-        Plan(replace(BOARDS.changed({"replay.start": 200}), cycles=2)).check()
+    with pytest.raises(TrainingError, match="before learning begins: 1 iterations"):
+        Plan(replace(BOARDS.changed({"replay.min_positions": 200}), iterations=2)).check()

@@ -50,14 +50,14 @@ from tabia.training.loop import Training
 
 root, steps = Path(sys.argv[1]), sys.argv[2:]
 training = Training.resume(RunDirectory(root / steps[0]))
-training.ledger.cycle = 5
+training.counters.iteration = 5
 for step in steps:
     child = os.fork()
     if not child:
         def watch(done):
             if done == step:
                 os.kill(os.getpid(), signal.SIGKILL)
-        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.ledger, watch=watch)
+        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.counters, watch=watch)
         os._exit(3)
     print(step, os.WTERMSIG(os.waitpid(child, 0)[1]))
 """
@@ -69,7 +69,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def run(watched, tmp_path: Path) -> RunDirectory:
-    """A copy of the tiny run with its checkpoints of cycles 2 and 4, both resumable."""
+    """A copy of the tiny run with its checkpoints of iterations 2 and 4, both resumable."""
     shutil.copytree(watched.run.path, tmp_path / "run")
     return RunDirectory(tmp_path / "run")
 
@@ -78,9 +78,11 @@ def resumed(run: RunDirectory) -> Training:
     return Training.resume(run)
 
 
-def save(run: RunDirectory, training: Training, cycle: int, watch=None) -> Path:
-    """Save what is held as if `cycle` cycles had been run."""
-    return checkpoint.save(run, training.plan, training.state, replace(training.ledger, cycle=cycle), watch=watch)
+def save(run: RunDirectory, training: Training, iteration: int, watch=None) -> Path:
+    """Save what is held as if `iteration` iterations had been run."""
+    return checkpoint.save(
+        run, training.plan, training.state, replace(training.counters, iteration=iteration), watch=watch
+    )
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -93,12 +95,13 @@ def test_a_save_broken_off_at_any_step_leaves_a_sound_checkpoint(run: RunDirecto
         save(run, watched.training, 5, watch)
     found = resumed(run)
     whole = STEPS.index(step) >= STEPS.index("renamed")
-    assert found.ledger.cycle == (5 if whole else 4) and not found.notes
+    assert found.counters.iteration == (5 if whole else 4) and not found.notes
     assert same(found.state, watched.training.state)
     save(run, found, 6)
-    assert sorted(path.name for path in run.checkpoints.iterdir()) == (["2", "4", "5", "6"] if whole else
-                                                                        ["2", "4", "6"])  # fmt: skip
-    assert resumed(run).ledger.cycle == 6
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == (
+        ["2", "4", "5", "6"] if whole else ["2", "4", "6"]
+    )
+    assert resumed(run).counters.iteration == 6
 
 
 def test_killed_at_every_step_of_a_save(watched, tmp_path: Path) -> None:
@@ -110,18 +113,21 @@ def test_killed_at_every_step_of_a_save(watched, tmp_path: Path) -> None:
     for step in STEPS:
         found = Training.resume(RunDirectory(tmp_path / step))
         whole = STEPS.index(step) >= STEPS.index("renamed")
-        assert found.ledger.cycle == (5 if whole else 4) and not found.notes
+        assert found.counters.iteration == (5 if whole else 4) and not found.notes
         assert same(found.state, watched.training.state)
 
 
 def test_only_the_newest_can_be_resumed_and_all_keep_their_weights(run: RunDirectory, watched) -> None:
-    for cycle in (6, 8, 10):
-        save(run, watched.training, cycle)
-    held = {cycle: checkpoint.verify(run.checkpoints / str(cycle))["files"] for cycle in checkpoint.cycles(run)}
-    assert {cycle for cycle, files in held.items() if checkpoint.STATE in files} == {8, 10}
-    for cycle, files in held.items():
-        assert {path.name for path in (run.checkpoints / str(cycle)).iterdir()} == {*files, checkpoint.MANIFEST}
-        loaded = weights.load(run.checkpoints / str(cycle) / checkpoint.WEIGHTS)
+    for iteration in (6, 8, 10):
+        save(run, watched.training, iteration)
+    held = {
+        iteration: checkpoint.verify(run.checkpoints / str(iteration))["files"]
+        for iteration in checkpoint.iterations(run)
+    }
+    assert {iteration for iteration, files in held.items() if checkpoint.STATE in files} == {8, 10}
+    for iteration, files in held.items():
+        assert {path.name for path in (run.checkpoints / str(iteration)).iterdir()} == {*files, checkpoint.MANIFEST}
+        loaded = weights.load(run.checkpoints / str(iteration) / checkpoint.WEIGHTS)
         assert loaded.network == watched.training.plan.network
 
 
@@ -146,8 +152,8 @@ DAMAGES = {
     "foreign": (lambda place: rewrite(place, game="connect4"), "is of connect4, version 1; this run is of tictactoe"),
     "version": (lambda place: rewrite(place, game_version=99), "version 99"),
     "format": (lambda place: rewrite(place, format="another 1"), "no checkpoint of this Tabia"),
-    "ledger": (lambda place: rewrite(place, ledger={"cycles": 4}), "its ledger cannot be read"),
-    "moved": (lambda place: rewrite(place, ledger={"cycle": 3}), "is of cycle 3, not of cycle 4"),
+    "counters": (lambda place: rewrite(place, counters={"iterations": 4}), "its counters cannot be read"),
+    "moved": (lambda place: rewrite(place, counters={"iteration": 3}), "is of iteration 3, not of iteration 4"),
     "files": (lambda place: rewrite(place, files=[]), "does not name weights.safetensors"),
 }
 
@@ -158,7 +164,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_the_older_one_used(run: RunDire
     older = {path: path.read_bytes() for path in (run.checkpoints / "2").iterdir()}
     spoil(run.checkpoints / "4")
     found = resumed(run)
-    assert found.ledger.cycle == 2 and len(found.notes) == 1 and words in found.notes[0]
+    assert found.counters.iteration == 2 and len(found.notes) == 1 and words in found.notes[0]
     assert all(path.read_bytes() == content for path, content in older.items())
 
 
@@ -175,8 +181,8 @@ def test_another_configurations_state_is_refused_by_name(run: RunDirectory, watc
 
 
 def test_without_any_sound_checkpoint_nothing_is_begun_anew(run: RunDirectory) -> None:
-    for cycle in (2, 4):
-        flip(run.checkpoints / str(cycle) / checkpoint.STATE)
+    for iteration in (2, 4):
+        flip(run.checkpoints / str(iteration) / checkpoint.STATE)
     with pytest.raises(TrainingError, match=r"none of its checkpoints is sound.*4.*damaged.*2.*damaged.*tabia train"):
         resumed(run)
 
@@ -187,19 +193,19 @@ def test_what_was_passed_over_is_kept_but_never_taken_for_the_run(run: RunDirect
     found = resumed(run)
     found.config = found.config.changed({"checkpoints.resumable": 1})
     save(run, found, 3)
-    assert checkpoint.cycles(run) and max(checkpoint.cycles(run)) == 3
+    assert checkpoint.iterations(run) and max(checkpoint.iterations(run)) == 3
     assert (run.checkpoints / "4.passed-over" / checkpoint.STATE).exists()
     again = resumed(run)
-    assert again.ledger.cycle == 3 and not again.notes
+    assert again.counters.iteration == 3 and not again.notes
     save(run, again, 4)
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
 
 
 def test_a_damaged_old_manifest_does_not_stop_a_save(run: RunDirectory, watched) -> None:
     os.truncate(run.checkpoints / "2" / checkpoint.MANIFEST, 10)
     save(run, watched.training, 5)
     save(run, watched.training, 6)
-    assert resumed(run).ledger.cycle == 6
+    assert resumed(run).counters.iteration == 6
 
 
 def full(*_: object) -> None:
@@ -211,11 +217,11 @@ def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, mon
     """The disk is full at the n-th sync of a save, whichever file or folder that is of."""
     real, count = os.fsync, iter(range(1, 100))
     monkeypatch.setattr(os, "fsync", lambda file: full() if next(count) >= number else real(file))
-    with pytest.raises(TrainingError, match=r"cycle 5 could not be saved.*No space left.*tabia resume"):
+    with pytest.raises(TrainingError, match=r"iteration 5 could not be saved.*No space left.*tabia resume"):
         save(run, watched.training, 5)
     monkeypatch.undo()
     found = resumed(run)
-    assert found.ledger.cycle in (4, 5) and not found.notes and same(found.state, watched.training.state)
+    assert found.counters.iteration in (4, 5) and not found.notes and same(found.state, watched.training.state)
     assert not list(run.checkpoints.glob(".*"))
 
 
@@ -227,30 +233,30 @@ def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory,
     assert 1_000 < sizes[0] < 20_000 < sizes[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
-        with pytest.raises(TrainingError, match=r"cycle 5 could not be saved.*File too large"):
+        with pytest.raises(TrainingError, match=r"iteration 5 could not be saved.*File too large"):
             save(run, watched.training, 5)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert sorted(path.name for path in run.checkpoints.iterdir()) == ["2", "4"]
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
 
 
 def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
-    training = Training(run, TINY, watched.training.state, watched.training.ledger)
+    training = Training(run, TINY, watched.training.state, watched.training.counters)
     with pytest.raises(TrainingError, match=r"metrics.jsonl cannot be written: No space left"):
         Metrics().begun(training)
 
 
 def test_a_disk_that_is_really_full_stops_the_metrics(run: RunDirectory, watched) -> None:
     """The system itself refuses to write on."""
-    training = Training(run, TINY, watched.training.state, watched.training.ledger)
+    training = Training(run, TINY, watched.training.state, watched.training.counters)
     report = type("Report", (), {"fields": lambda self: {"games": 1}})()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (run.metrics.stat().st_size, before[1]))
     try:
         with pytest.raises(TrainingError, match=r"File too large.*last checkpoint is sound"):
-            Metrics().cycled(training, report)
+            Metrics().on_iteration(training, report)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
@@ -269,10 +275,14 @@ def read_only(monkeypatch: pytest.MonkeyPatch):
             if path in (self, *self.parents) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
                 raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
-        monkeypatch.setattr(os, "open", lambda self, flags, *rest, **more: (
-            check(Path(self), flags), real_open(self, flags, *rest, **more))[1])  # fmt: skip
-        monkeypatch.setattr(Path, "mkdir", lambda self, *rest, **more: (
-            check(self), real_mkdir(self, *rest, **more))[1])  # fmt: skip
+        monkeypatch.setattr(
+            os,
+            "open",
+            lambda self, flags, *rest, **more: (check(Path(self), flags), real_open(self, flags, *rest, **more))[1],
+        )
+        monkeypatch.setattr(
+            Path, "mkdir", lambda self, *rest, **more: (check(self), real_mkdir(self, *rest, **more))[1]
+        )
 
     made: list[Path] = []
     yield lambda path: (made.append(path), make(path))
@@ -284,7 +294,7 @@ def test_a_read_only_folder(run: RunDirectory, watched, read_only, tmp_path: Pat
     read_only(run.checkpoints)
     with pytest.raises(TrainingError, match=r"could not be saved.*Permission denied"):
         save(run, watched.training, 5)
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
     read_only(run.path)
     with pytest.raises(TrainingError, match=r"cannot be written: Permission denied"):
         train(resumed(run))
@@ -312,7 +322,7 @@ def test_a_run_is_trained_by_one_process_at_a_time(run: RunDirectory) -> None:
     finally:
         done.set()
         other.join()
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
 
 
 def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirectory) -> None:
@@ -328,66 +338,76 @@ def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirecto
 
 
 def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch) -> None:
-    """A cycle whose losses turn out NaN: nothing of it is saved, and the message says where and what to do."""
-    training = resumed_with_more_cycles(run)
-    real = loop.cycle.run
+    """An iteration whose losses turn out NaN: nothing of it is saved, and the message says where and what to do."""
+    training = resumed_with_more_iterations(run)
+    real = loop.iteration.run
 
     def spoilt(*words):
         state, report = real(*words)
         return state, replace(report, losses=report.losses._replace(value=np.float32(np.nan)))
 
-    monkeypatch.setattr(loop.cycle, "run", spoilt)
-    with pytest.raises(TrainingError, match=r"Stopped in cycle 5, by optimizer step \d+: value of the losses is nan.*"
-                                            r"last checkpoint is sound.*learner\.rate"):  # fmt: skip
+    monkeypatch.setattr(loop.iteration, "run", spoilt)
+    with pytest.raises(
+        TrainingError,
+        match=r"Stopped in iteration 5, by optimizer step \d+: value of the losses is nan.*"
+        r"last checkpoint is sound.*learner\.learning_rate",
+    ):
         train(training)
     monkeypatch.undo()
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
 
 
-def resumed_with_more_cycles(run: RunDirectory) -> Training:
+def resumed_with_more_iterations(run: RunDirectory) -> Training:
     training = resumed(run)
-    training.config = training.config.changed({"cycles": 6, "checkpoints.every": 1})
+    training.config = training.config.changed({"iterations": 6, "checkpoints.every": 1})
     return training
 
 
 def test_a_collapsed_policy_stops_the_run() -> None:
     losses = Losses(*[np.float32(1.0)] * 7)._replace(entropy=np.float32(1e-6))
-    with pytest.raises(TrainingError, match=r"cycle 9, by optimizer step 70: the policy has collapsed"):
+    with pytest.raises(TrainingError, match=r"iteration 9, by optimizer step 70: the policy has collapsed"):
         health.check(Report(None, losses, 0, 0.0), 9, 70)
     health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
     health.check(Report(None, None, 0, 0.0), 9, 70)
 
 
 def test_weights_that_are_no_numbers_are_not_saved(run: RunDirectory) -> None:
-    training = resumed_with_more_cycles(run)
-    learned = training.state.learned
-    spoilt = learned._replace(averaged=jax.tree.map(lambda leaf: leaf * jnp.nan, learned.averaged))
-    training.state, training.ledger.cycle = training.state._replace(learned=spoilt), 5
-    with pytest.raises(TrainingError, match=r"after cycle 5.*weights are no longer numbers"):
+    training = resumed_with_more_iterations(run)
+    train_state = training.state.train_state
+    spoilt = train_state._replace(ema=jax.tree.map(lambda leaf: leaf * jnp.nan, train_state.ema))
+    training.state, training.counters.iteration = training.state._replace(train_state=spoilt), 5
+    with pytest.raises(TrainingError, match=r"after iteration 5.*weights are no longer numbers"):
         loop._save(training, [])
-    assert resumed(run).ledger.cycle == 4
+    assert resumed(run).counters.iteration == 4
 
 
 def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: RunDirectory) -> None:
-    training = resumed_with_more_cycles(run)
-    training.config = training.config.changed({"cycles": 500, "learner.rate": 100.0, "learner.schedule": "constant",
-                                               "learner.warm_up": 0, "checkpoints.every": 50})  # fmt: skip
-    with pytest.raises(TrainingError, match=r"Stopped (in|after) cycle \d+, by optimizer step"):
+    training = resumed_with_more_iterations(run)
+    training.config = training.config.changed(
+        {
+            "iterations": 500,
+            "learner.learning_rate": 100.0,
+            "learner.learning_rate_schedule": "constant",
+            "learner.warmup_steps": 0,
+            "checkpoints.every": 50,
+        }
+    )
+    with pytest.raises(TrainingError, match=r"Stopped (in|after) iteration \d+, by optimizer step"):
         train(training)
     found = resumed(run)
-    assert found.ledger.cycle >= 4 and not found.notes
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found.state.learned.averaged))
+    assert found.counters.iteration >= 4 and not found.notes
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found.state.train_state.ema))
 
 
 # Going on.
 
 
 def test_a_resumed_run_is_the_run_that_never_stopped(run: RunDirectory, watched) -> None:
-    """From the checkpoint of cycle 2 to the end: weights, replay, lanes, optimizer, metrics and games."""
+    """From the checkpoint of iteration 2 to the end: weights, replay, lanes, optimizer, metrics and games."""
     shutil.rmtree(run.checkpoints / "4")
     (run.games / "4.txt").unlink()
     training = resumed(run)
-    assert training.ledger.cycle == 2
+    assert training.counters.iteration == 2
     assert train(training, [Evaluate(), Metrics(), StoredGames()]) == "finished"
     assert same(training.state, watched.training.state)
     mine, theirs = (place.checkpoints / "4" / checkpoint.STATE for place in (run, watched.run))
@@ -397,30 +417,30 @@ def test_a_resumed_run_is_the_run_that_never_stopped(run: RunDirectory, watched)
 
 
 def test_checkpoints_hold_the_champion_and_best_names_the_first_of_it(monkeypatch, tmp_path: Path) -> None:
-    """Six cycles, an attempt in each, and the fourth alone passes; a checkpoint every third cycle."""
+    """Six iterations, an attempt in each, and the fourth alone passes; a checkpoint every third iteration."""
     learned = {}
 
-    def attempt(plan, state, ledger):
-        learned[ledger.cycle] = jax.tree.map(np.array, state.learned.averaged)
-        passed = ledger.cycle == 4
+    def attempt(plan, state, counters):
+        learned[counters.iteration] = jax.tree.map(np.array, state.train_state.ema)
+        passed = counters.iteration == 4
         if passed:
-            state = state._replace(champion=jax.tree.map(jnp.copy, state.learned.averaged))
+            state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
         return state, Verdict(passed, 0.6 if passed else 0.4, 10)
 
     monkeypatch.setattr(gate, "attempt", attempt)
-    config = TINY.changed({"cycles": 6, "evaluation.every": 0, "checkpoints.every": 3})
+    config = TINY.changed({"iterations": 6, "evaluation.every": 0, "checkpoints.every": 3})
     run = RunDirectory(tmp_path / "run")
-    training = Training.begin(run, replace(config, gate=GateSettings(kind="share", every=1)))
+    training = Training.begin(run, replace(config, gate=GateSettings(kind="score", every=1)))
     first = jax.tree.map(np.array, playing(training.state))
     best = []
     monkeypatch.setattr(checkpoint, "_prune", lambda run, *rest: best.append((run.path / BEST).read_text()))
     train(training)
-    assert best == ["3\n", "6\n"] and training.ledger.champion == 4
-    for cycle, expected in ((3, first), (6, learned[4])):
-        held = weights.load(run.checkpoints / str(cycle) / checkpoint.WEIGHTS).weights
+    assert best == ["3\n", "6\n"] and training.counters.champion == 4
+    for iteration, expected in ((3, first), (6, learned[4])):
+        held = weights.load(run.checkpoints / str(iteration) / checkpoint.WEIGHTS).weights
         assert all(map(np.array_equal, jax.tree.leaves(held), jax.tree.leaves(expected)))
     assert not all(map(np.array_equal, jax.tree.leaves(learned[4]), jax.tree.leaves(learned[6])))
     assert runs.weights_file(str(run.path)) == run.checkpoints / "6" / checkpoint.WEIGHTS
     again = Training.resume(run)
-    assert again.ledger.champion == 4
+    assert again.counters.champion == 4
     assert all(map(np.array_equal, jax.tree.leaves(playing(again.state)), jax.tree.leaves(learned[4])))

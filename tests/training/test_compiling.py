@@ -1,4 +1,4 @@
-"""What a schedule calls for is compiled ahead, the first stage before the first cycle, and only once."""
+"""What a schedule calls for is compiled ahead, the first stage before the first iteration, and only once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import jax
 import pytest
 
 from tabia.networks.presets import any_size
-from tabia.training import Training, compiling, loop
-from tabia.training import iteration as cycle
+from tabia.training import Training, compiling, iteration, loop
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.plan import Plan
@@ -18,8 +17,13 @@ from tabia.training.run.directory import RunDirectory
 from .conftest import TINY
 
 # Numbers no other test uses, so that nothing here is compiled already.
-STAGED = TINY.changed({"replay.start": 1, "learner.weight_decay": 0.0123}).changed(
-    {"schedule": (("search.simulations", ((0.0, 3), (0.5, 5))), ("targets.search_share", ((0.0, 0.11), (0.7, 0.13))))}
+STAGED = TINY.changed({"replay.min_positions": 1, "learner.weight_decay": 0.0123}).changed(
+    {
+        "schedule": (
+            ("search.simulations", ((0.0, 3), (0.5, 5))),
+            ("targets.search_value_weight", ((0.0, 0.11), (0.7, 0.13))),
+        )
+    }
 )
 
 
@@ -109,24 +113,30 @@ def test_a_schedule_is_compiled_ahead(compiled):
     assert len(of_a_run(compiled)) == 4, "two numbers of simulations, two shares of the search's value"
     compiled.clear()
     for number, progress in enumerate((0.0, 0.1, 0.5, 0.8)):
-        state, report = cycle.run(Plan(STAGED.at(progress)), state, number, progress)
+        state, report = iteration.run(Plan(STAGED.at(progress)), state, number, progress)
     assert report.losses is not None
     assert of_a_run(compiled) == []
 
 
 @pytest.mark.long
 def test_only_what_is_still_to_come(compiled):
-    plan = Plan(STAGED.changed({"learner.weight_decay": 0.0124, "selfplay.explore": 0.0125}))
+    plan = Plan(STAGED.changed({"learner.weight_decay": 0.0124, "selfplay.epsilon": 0.0125}))
     compile_all(plan, states.begin(plan), progress=0.9)
     assert of_a_run(compiled) == ["jit(_play)", "jit(learn_step)"]
 
 
 @pytest.mark.long
 def test_every_board_has_its_own(compiled):
-    plan = Plan(TINY.changed({
-        "game": "connect:rows=3,columns=4,line=3", "other_boards": ("connect:rows=3,columns=5,line=3",),
-        "network": any_size(4, 1, policy="columns"), "learner.weight_decay": 0.0126,
-    }))  # fmt: skip
+    plan = Plan(
+        TINY.changed(
+            {
+                "game": "connect:rows=3,columns=4,line=3",
+                "other_boards": ("connect:rows=3,columns=5,line=3",),
+                "network": any_size(4, 1, policy="columns"),
+                "learner.weight_decay": 0.0126,
+            }
+        )
+    )
     compile_all(plan, states.begin(plan))
     assert of_a_run(compiled) == ["jit(_play)"] * 2 + ["jit(learn_step)"] * 2
 
@@ -139,13 +149,13 @@ def test_compiling_is_part_of_the_time_but_not_of_the_schedule(tmp_path, monkeyp
     monkeypatch.setattr(loop.time, "monotonic", lambda: now)
     clock = loop._Clock(0.0, started)
     loop._compile(training, clock)
-    assert training.ledger.compiling == training.ledger.seconds == 45.0
+    assert training.counters.compiling == training.counters.seconds == 45.0
     assert training.progress == 0.0
-    training.ledger.seconds = 52.5
+    training.counters.seconds = 52.5
     assert training.progress == pytest.approx(0.5)
     now = 155.0
-    loop._waited(training.ledger, clock, since=52.5)  # for a later stage
-    assert (training.ledger.seconds, training.ledger.compiling) == (55.0, 47.5)
+    loop._waited(training.counters, clock, since=52.5)  # for a later stage
+    assert (training.counters.seconds, training.counters.compiling) == (55.0, 47.5)
     assert training.progress == pytest.approx(7.5 / 12.5)
-    training.ledger.seconds = 60.0
+    training.counters.seconds = 60.0
     assert training.progress == 1.0

@@ -18,7 +18,7 @@ from tabia.cli.training_panel import Sight
 from tabia.training.loop import Training
 from tabia.training.pace import Pace
 from tabia.training.run import metrics
-from tabia.training.state import Ledger
+from tabia.training.state import Counters
 
 
 def test_the_loop_says_what_it_does_in_one_word(watched) -> None:
@@ -40,14 +40,14 @@ def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -
     lines = watched.plain.splitlines()
     assert "tictactoe" in lines[0] and str(watched.run.path) in lines[0]
     assert "compiling" in lines[1] and "minute" in lines[1]
-    for cycle in range(1, 5):
-        assert any(line.startswith(f"cycle {cycle} |") and "positions/s" in line for line in lines)
+    for iteration in range(1, 5):
+        assert any(line.startswith(f"iteration {iteration} |") and "positions/s" in line for line in lines)
     last = metrics.read(watched.run)[-1]
-    against = next(line for line in lines if line.startswith("cycle 4 |") and "against random" in line)
+    against = next(line for line in lines if line.startswith("iteration 4 |") and "against random" in line)
     assert f"against random {last['matches']['random']['share']:.1%}" in against
     assert f"{last['keeps_searched']:.1%} searched" in against
-    assert [line for line in lines if line.endswith("saved")] == ["cycle 2 | saved", "cycle 4 | saved"]
-    assert lines[-1].startswith("finished after 4 cycles")
+    assert [line for line in lines if line.endswith("saved")] == ["iteration 2 | saved", "iteration 4 | saved"]
+    assert lines[-1].startswith("finished after 4 iterations")
 
 
 def test_quiet_lines_come_only_so_often(watched) -> None:
@@ -56,8 +56,8 @@ def test_quiet_lines_come_only_so_often(watched) -> None:
     plain.begun(watched.training)
     report = type("Report", (), {"fields": lambda self: {"games": 1}})()
     for _ in range(3):
-        plain.cycled(watched.training, report)
-    assert page.getvalue().count("cycle 4 |") == 1
+        plain.on_iteration(watched.training, report)
+    assert page.getvalue().count("iteration 4 |") == 1
 
 
 def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
@@ -69,9 +69,9 @@ def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
     line = metrics.read(watched.run)[-1]
     for words in ("games/s", "positions/s", "against random", "perfect play", "evaluated", "of target", "agreement"):
         assert words in last
-    for number in (f"{line['loss_policy']:.3f}", f"{line['length']:.1f}", f"{line['scores'][0]:+.2f}", "cycle 2"):
+    for number in (f"{line['loss_policy']:.3f}", f"{line['length']:.1f}", f"{line['scores'][0]:+.2f}", "iteration 2"):
         assert number in last
-    assert "100%" in last and "after cycle 4" in last
+    assert "100%" in last and "after iteration 4" in last
 
 
 def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(watched) -> None:
@@ -91,10 +91,10 @@ def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(wat
     ("doing", "line", "stopping", "word"),
     [
         ("compiling", None, (), "compiling"),
-        ("playing", {"cycle": 1}, (), "playing"),
-        ("learning", {"cycle": 1, "loss_policy": 1.0}, (), "learning"),
-        ("saving", {"cycle": 1}, (), "saving"),
-        ("learning", {"cycle": 1, "loss_policy": 1.0}, (2,), "stopping"),
+        ("playing", {"iteration": 1}, (), "playing"),
+        ("learning", {"iteration": 1, "loss_policy": 1.0}, (), "learning"),
+        ("saving", {"iteration": 1}, (), "saving"),
+        ("learning", {"iteration": 1, "loss_policy": 1.0}, (2,), "stopping"),
     ],
 )
 def test_the_state_in_one_word(watched, doing, line, stopping, word) -> None:
@@ -108,14 +108,16 @@ def test_the_state_in_one_word(watched, doing, line, stopping, word) -> None:
 
 def test_rates_are_recent_and_leave_compilation_out(watched) -> None:
     pace = Pace()
-    pace.note(Ledger(cycle=0, seconds=0.0))
-    pace.note(Ledger(cycle=1, seconds=60.0, games=10, positions=100), afresh=True)
+    pace.note(Counters(iteration=0, seconds=0.0))
+    pace.note(Counters(iteration=1, seconds=60.0, games=10, positions=100), afresh=True)
     assert pace.rate("games") is None
-    for cycle in range(2, 102):
-        pace.note(Ledger(cycle=cycle, seconds=60.0 + cycle - 1, games=10 * cycle, positions=100 * cycle))
+    for iteration in range(2, 102):
+        pace.note(
+            Counters(iteration=iteration, seconds=60.0 + iteration - 1, games=10 * iteration, positions=100 * iteration)
+        )
     assert pace.rate("games") == pytest.approx(10) and pace.rate("positions") == pytest.approx(100)
     assert len(pace.marks) <= 32
-    config = watched.training.config.changed({"cycles": 201})
+    config = watched.training.config.changed({"iterations": 201})
     assert pace.left(config) == pytest.approx(100.0, abs=1.0)
     assert pace.left(config.changed({"minutes": 5.0})) == pytest.approx(300 - 160, abs=1.0)
 

@@ -18,7 +18,7 @@ from tabia.training.plan import Plan
 from tabia.training.report import strength
 from tabia.training.report.strength import Strength
 from tabia.training.run import metrics
-from tabia.training.state import Ledger
+from tabia.training.state import Counters
 
 
 @pytest.mark.parametrize("name", recipes.names())
@@ -58,7 +58,7 @@ def copied(training: Training, **changes: object) -> Training:
 def at(training: Training, seconds: float, whole: float) -> Training:
     """The run after so many seconds of a whole number of them."""
     made = copied(training, **{"evaluation.every": 0, "minutes": whole / 60})
-    made.ledger = Ledger(cycle=int(seconds), seconds=seconds)
+    made.counters = Counters(iteration=int(seconds), seconds=seconds)
     return made
 
 
@@ -74,7 +74,7 @@ def test_evaluations_take_a_small_share_of_the_time_and_the_end_is_always_one(
 
     def measure(training, allowed) -> dict:
         nonlocal now
-        done.append(training.ledger.seconds)
+        done.append(training.counters.seconds)
         observer._cost = cost
         now += cost
         return {}
@@ -82,7 +82,7 @@ def test_evaluations_take_a_small_share_of_the_time_and_the_end_is_always_one(
     monkeypatch.setattr(observer, "measure", measure)
     while now < whole:
         now += 1.0
-        observer.cycled(at(watched.training, min(now, whole), whole), None)
+        observer.on_iteration(at(watched.training, min(now, whole), whole), None)
     assert done[-1] == whole and done.count(whole) == 1 and len(done) <= evaluate.TIMES
     # The first comes before anything is known of the cost.
     later = [point for point in done[1:] if point < whole]
@@ -115,14 +115,14 @@ def test_a_match_is_given_up_when_it_takes_too_long_or_the_run_is_stopped(watche
     assert "matches" not in found and "keeps_network" in found
     training.stopping = (2,)
     assert observer.measure(training, Allowance(games=64, least=4)) == {}
-    assert observer.cycled(training, None) == {}
+    assert observer.on_iteration(training, None) == {}
 
 
 def test_evaluations_can_be_switched_off(watched) -> None:
     training = copied(watched.training, **{"evaluation.games": 0})
     observer = Evaluate()
     observer.begun(training)
-    assert training.progress == 1.0 and observer.cycled(training, None) == {}
+    assert training.progress == 1.0 and observer.on_iteration(training, None) == {}
 
 
 # In words.
@@ -155,7 +155,7 @@ def test_the_newest_evaluation_is_the_one_of_the_metrics(watched) -> None:
     assert found == Strength(
         4, line["seconds"], line["matches"], {"searched": line["keeps_searched"], "network": line["keeps_network"]}
     )
-    assert strength.measured([{"cycle": 1, "seconds": 1.0}]) == []
+    assert strength.measured([{"iteration": 1, "seconds": 1.0}]) == []
 
 
 def test_the_command_that_measures_names_the_run_and_the_strongest_opponent(watched) -> None:

@@ -29,7 +29,7 @@ def test_csv_has_every_number_of_every_iteration(watched, tmp_path: Path) -> Non
     lines = metrics.read(watched.run)
     assert len(rows) == len(lines) == 4
     for row, line in zip(rows, lines, strict=True):
-        for name in ("cycle", "seconds", "loss_policy", "keeps_network"):
+        for name in ("iteration", "seconds", "loss_policy", "keeps_network"):
             assert row[name] == ("" if name not in line else str(line[name]))
         assert float(row["scores.2"]) == line["scores"][1]
         share = line.get("matches", {}).get("random", {}).get("share")
@@ -68,9 +68,11 @@ def test_tensorboard_events_are_the_metrics(watched, tmp_path: Path) -> None:
         ("selfplay/length", "length"),
         ("run/seconds", "seconds"),
     ):
-        expected = [(line["cycle"], pytest.approx(line[name], rel=1e-6)) for line in lines if name in line]
+        expected = [(line["iteration"], pytest.approx(line[name], rel=1e-6)) for line in lines if name in line]
         assert series(path, tag) == expected and expected
-    shares = [(line["cycle"], pytest.approx(line["matches"]["random"]["share"])) for line in lines if "matches" in line]
+    shares = [
+        (line["iteration"], pytest.approx(line["matches"]["random"]["share"])) for line in lines if "matches" in line
+    ]
     assert series(path, "strength/matches.random.share") == shares
     times = [event.wall_time for event in events(path) if event.summary.value]
     assert times[-1] - times[0] == pytest.approx(lines[-1]["seconds"] - lines[0]["seconds"], abs=0.01)
@@ -82,12 +84,12 @@ def test_a_resumed_run_replaces_the_events_after_its_checkpoint(watched, tmp_pat
     live = TensorBoard(tmp_path / "logs")
     live.begun(watched.training)
     report = type("Report", (), {"fields": lambda self: {"length": 7.0}})()
-    live.cycled(watched.training, report)
+    live.on_iteration(watched.training, report)
     live.ended(watched.training, "finished")
     (path,) = (tmp_path / "logs").iterdir()
     starts = [event.step for event in events(path) if event.session_log.status == 1]
-    assert starts == [watched.training.ledger.cycle + 1]
-    assert series(path, "selfplay/length") == [(watched.training.ledger.cycle, 7.0)]
+    assert starts == [watched.training.counters.iteration + 1]
+    assert series(path, "selfplay/length") == [(watched.training.counters.iteration, 7.0)]
 
 
 def test_without_tensorboardx_the_extra_is_named(watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +99,7 @@ def test_without_tensorboardx_the_extra_is_named(watched, tmp_path: Path, monkey
 
 
 def test_a_run_without_metrics(unfinished: RunDirectory, tmp_path: Path) -> None:
-    assert command("metrics", unfinished.path).stdout == "cycle\n"
+    assert command("metrics", unfinished.path).stdout == "iteration\n"
     result = command("metrics", unfinished.path, "--tensorboard", tmp_path / "logs")
     assert result.exit_code == 2 and "no iteration is finished" in result.stderr
     result = command("metrics", tmp_path)

@@ -37,13 +37,13 @@ def test_a_finished_run_goes_on(run: RunDirectory, watched) -> None:
     assert result.exit_code == 0, result.output
     assert "Strength after" in result.stderr and "iteration 6 (" in result.stderr
     lines = metrics.read(run)
-    assert [line["cycle"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
+    assert [line["iteration"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
     # Iterations 5 and 6 begin after four and five sixths of the new length.
     settings = watched.training.config.learner
     assert [line["rate"] for line in lines[4:]] == [rate_at(settings, 4 / 6), rate_at(settings, 5 / 6)]
     assert lines[3]["rate"] < lines[4]["rate"] > lines[5]["rate"] > settings.rate_end
     assert [line["progress"] for line in lines[4:]] == [0.83333, 1.0]
-    assert run.config() == watched.training.config.changed({"cycles": 6})
+    assert run.config() == watched.training.config.changed({"iterations": 6})
 
 
 def test_extended_at_once_or_after_a_stop_is_the_same_run(run: RunDirectory, tmp_path: Path) -> None:
@@ -59,12 +59,12 @@ def test_extended_at_once_or_after_a_stop_is_the_same_run(run: RunDirectory, tmp
 
 def test_minutes_count_from_where_the_run_stands(run: RunDirectory) -> None:
     training = Training.resume(run)
-    done = training.ledger.seconds
+    done = training.counters.seconds
     training.extend(minutes=2.0)
     assert training.config.minutes == pytest.approx(done / 60 + 2.0) and run.config() == training.config
-    working = done - training.ledger.compiling
+    working = done - training.counters.compiling
     assert training.progress == pytest.approx(working / (working + 120.0))
-    training.ledger.seconds += 120.0
+    training.counters.seconds += 120.0
     assert training.progress == pytest.approx(1.0)
     training.extend(iterations=3)  # a length in iterations replaces one in minutes
     assert training.config.minutes == 0 and training.progress == pytest.approx(4 / 7)
@@ -96,7 +96,7 @@ def test_a_finished_run_says_how_strong_it_is_and_how_to_extend_it(run: RunDirec
 
 def test_a_stopped_run_says_how_strong_it_was_when_last_measured(run: RunDirectory, monkeypatch) -> None:
     def stopped(training: Training, *_: object, **__: object) -> str:
-        training.ledger.cycle += 1
+        training.counters.iteration += 1
         return "stopped"
 
     monkeypatch.setattr(loop, "train", stopped)

@@ -82,19 +82,19 @@ def test_metrics_are_synced_before_the_checkpoint_they_lead_to(run, watched, mon
         os, "fdatasync", lambda file: (steps.append(str(Path(f"/proc/self/fd/{file}").readlink())), real(file))
     )
     training = watched.training
-    checkpoint.save(run, training.plan, training.state, training.ledger, watch=steps.append)
+    checkpoint.save(run, training.plan, training.state, training.counters, watch=steps.append)
     assert steps.index(str(run.metrics)) < steps.index("renamed")
 
 
 def test_the_first_line_and_then_one_a_second_are_synced(run, watched, monkeypatch) -> None:
-    """A sync costs milliseconds, and short cycles take no longer."""
+    """A sync costs milliseconds, and short iterations take no longer."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    training = Training(run, TINY, watched.training.state, watched.training.ledger)
+    training = Training(run, TINY, watched.training.state, watched.training.counters)
     line = type("Report", (), {"fields": lambda self: {"games": 1}})()
     observer, before = Metrics(), len(metrics.read(run))
     for _ in range(5):
-        observer.cycled(training, line)
+        observer.on_iteration(training, line)
     assert len(synced) == 1 and len(metrics.read(run)) == before + 5
 
 
@@ -114,8 +114,10 @@ def test_a_file_of_records_has_one_writer(tmp_path: Path) -> None:
     other.start()
     held.wait(60)
     try:
-        for words in (["match", "tictactoe", "random", "minimax", "--games", "2"],
-                      ["tournament", "tictactoe", "random", "minimax", "--games", "2"]):  # fmt: skip
+        for words in (
+            ["match", "tictactoe", "random", "minimax", "--games", "2"],
+            ["tournament", "tictactoe", "random", "minimax", "--games", "2"],
+        ):
             result = CliRunner().invoke(app, [*words, "--out", str(path)])
             assert result.exit_code == 2 and result.stderr.strip().count("\n") == 0
             assert "is being written by another process" in result.stderr and not path.exists()
@@ -134,10 +136,13 @@ def test_training_writes_through_no_link(run: RunDirectory, watched, tmp_path: P
     target.write_text("precious")
     (run.path / name).unlink(missing_ok=True)
     (run.path / name).symlink_to(target)
-    training = Training(run, TINY, watched.training.state, watched.training.ledger)
+    training = Training(run, TINY, watched.training.state, watched.training.counters)
     line = type("Report", (), {"fields": lambda self: {"games": 1}})()
-    for step in (lambda: Metrics().begun(training), lambda: Metrics().cycled(training, line),
-                 lambda: checkpoint.save(run, training.plan, training.state, training.ledger)):  # fmt: skip
+    for step in (
+        lambda: Metrics().begun(training),
+        lambda: Metrics().on_iteration(training, line),
+        lambda: checkpoint.save(run, training.plan, training.state, training.counters),
+    ):
         try:
             step()
         except TrainingError as error:
@@ -150,10 +155,10 @@ def test_checkpoints_behind_a_link_are_neither_read_nor_removed(run: RunDirector
     (run.checkpoints / "2").rename(elsewhere)
     (run.checkpoints / "2").symlink_to(elsewhere)
     before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
-    assert checkpoint.cycles(run) == [4]
-    for cycle in (5, 6, 7):
-        ledger = watched.training.ledger
-        checkpoint.save(run, watched.training.plan, watched.training.state, type(ledger)(cycle=cycle))
+    assert checkpoint.iterations(run) == [4]
+    for iteration in (5, 6, 7):
+        counters = watched.training.counters
+        checkpoint.save(run, watched.training.plan, watched.training.state, type(counters)(iteration=iteration))
     assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
     shutil.move(run.checkpoints, tmp_path / "moved")
     run.checkpoints.symlink_to(tmp_path / "moved")
@@ -167,8 +172,11 @@ EVIL = "$\\frac{$ <script>alert(1)</script> ![x](http://x) `|` \x1b[31m _x"
 def test_hostile_names_are_shown_literally_in_a_report(run: RunDirectory) -> None:
     lines = metrics.read(run)
     for line in lines:
-        line["matches"] = {EVIL: {"share": 0.5, "low": 0.4, "high": 0.6, "games": 4}, "_": line["matches"]["random"]} \
-            if "matches" in line else {}  # fmt: skip
+        line["matches"] = (
+            {EVIL: {"share": 0.5, "low": 0.4, "high": 0.6, "games": 4}, "_": line["matches"]["random"]}
+            if "matches" in line
+            else {}
+        )
         line["first_moves"] = {"4": 3, "0": 1, "999999999": 5}
     run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (run.path / "machine.json").write_text(json.dumps([{"from_cycle": "x", "device": EVIL, "versions": 5}]))

@@ -17,7 +17,7 @@ from tabia.training import gate
 from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
-from tabia.training.state import Ledger, State
+from tabia.training.state import Counters, State
 
 from .conftest import TINY
 
@@ -48,8 +48,11 @@ class Sharp:
 
     def choose(self, states, key, ply=None) -> Choice:
         stones, mover = np.asarray(states.stones), np.asarray(jax.vmap(GAME.mover)(states))
-        return Choice(jnp.array([_sharp(*map(int, (pair[side], pair[1 - side]))) for pair, side in zip(
-            stones, mover, strict=True)]))  # fmt: skip
+        return Choice(
+            jnp.array(
+                [_sharp(*map(int, (pair[side], pair[1 - side]))) for pair, side in zip(stones, mover, strict=True)]
+            )
+        )
 
 
 def _sharp(own: int, others: int) -> int:
@@ -67,13 +70,13 @@ def judged(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: 
     seats = {"challenger": challenger, "champion": champion}
     known = {"sharp": Sharp(), "random": make_player("random", GAME)}
     monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(known[seats[name]], name))
-    learned = type("Learned", (), {"averaged": {"w": jnp.array([2.0])}})()
-    state = State((), learned, {"w": jnp.array([1.0])})
-    return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Ledger(cycle=3))
+    train_state = type("TrainState", (), {"ema": {"w": jnp.array([2.0])}})()
+    state = State((), train_state, {"w": jnp.array([1.0])})
+    return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Counters(iteration=3))
 
 
 SETTINGS = {
-    "share": GateSettings(kind="share", games=40, threshold=0.55),
+    "score": GateSettings(kind="score", games=40, threshold=0.55),
     "ratio": GateSettings(kind="ratio", games=40, threshold=1.5),
     "sequential": GateSettings(kind="sequential", games=40, threshold=0.75),
 }
@@ -95,23 +98,23 @@ def test_equals_do_not_pass(monkeypatch) -> None:
         assert not verdict.passed and verdict.share == pytest.approx(0.5, abs=0.2)
 
 
-def test_it_is_held_every_so_many_cycles() -> None:
-    plan = Plan(replace(TINY, gate=GateSettings(kind="share", every=3)))
-    assert [cycle for cycle in range(1, 10) if gate.due(plan, cycle)] == [3, 6, 9]
-    assert not any(gate.due(Plan(TINY), cycle) for cycle in range(1, 50))
+def test_it_is_held_every_so_many_iterations() -> None:
+    plan = Plan(replace(TINY, gate=GateSettings(kind="score", every=3)))
+    assert [iteration for iteration in range(1, 10) if gate.due(plan, iteration)] == [3, 6, 9]
+    assert not any(gate.due(Plan(TINY), iteration) for iteration in range(1, 50))
 
 
 def test_thresholds_that_mean_nothing_are_refused() -> None:
-    for settings in (GateSettings(kind="share", threshold=1.0), GateSettings(kind="sequential", threshold=0.5)):
+    for settings in (GateSettings(kind="score", threshold=1.0), GateSettings(kind="sequential", threshold=0.5)):
         with pytest.raises(TrainingError, match=r"gate\.threshold"):
             replace(TINY, gate=settings)
 
 
 def test_networks_really_meet() -> None:
     """A network against itself, with real players: half the points, and it does not pass."""
-    plan = Plan(replace(TINY, gate=GateSettings(kind="share", games=8, simulations=2)))
+    plan = Plan(replace(TINY, gate=GateSettings(kind="score", games=8, simulations=2)))
     variables = plan.network.init(jax.random.key(0))
-    state = State((), type("Learned", (), {"averaged": variables})(), variables)
-    after, verdict = gate.attempt(plan, state, Ledger(cycle=1))
+    state = State((), type("TrainState", (), {"ema": variables})(), variables)
+    after, verdict = gate.attempt(plan, state, Counters(iteration=1))
     assert verdict.share == 0.5 and not verdict.passed and after is state
     assert verdict.fields() == {"gate_passed": False, "gate_share": 0.5, "gate_games": verdict.games}

@@ -16,7 +16,7 @@ from tabia.training import state as states
 from tabia.training.config.toml import to_toml
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 from tests.training.conftest import TINY
 
 # Two CPU devices: the first is the device, the last is the host.
@@ -24,7 +24,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import jax
-from tabia.training import cycle
+from tabia.training import iteration
 from tabia.training import state as states
 from tabia.training.directory import RunDirectory
 from tabia.training.loop import Training, train
@@ -39,7 +39,7 @@ for place in ("device", "host"):
     run = RunDirectory(Path(sys.argv[1]) / place)
     train(Training.begin(run, config))
     resumed = Training.resume(run)
-    state, _ = cycle.run(Plan(config), resumed.state, resumed.ledger.cycle, 1.0)
+    state, _ = iteration.run(Plan(config), resumed.state, resumed.counters.iteration, 1.0)
     assert (host_of(state.boards[0].ring) is None) == (place == "device")
     assert ("machine" in states.whereabouts(state)) == (place == "host")
     found[place] = states.to_arrays(state)
@@ -51,32 +51,35 @@ for name, array in found["device"].items():
 @pytest.mark.long
 def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
     env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-    config = TINY.changed({"selfplay.revisited": 0.5, "network": tower(4, 1).changed(last_board=True)})
+    config = TINY.changed({"selfplay.revisit_fraction": 0.5, "network": tower(4, 1).changed(last_board=True)})
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), to_toml(config)]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
-def ring() -> Ring:
+def buffer() -> ReplayBuffer:
     """The shapes of a replay of about 50 kB."""
-    return jax.eval_shape(lambda: states.begin(Plan(TINY)).boards[0].ring)
+    return jax.eval_shape(lambda: states.begin(Plan(TINY)).boards[0].buffer)
 
 
-@pytest.mark.parametrize(("place", "device", "machine", "goes"), [
-    ("auto", 1e9, 1e9, "device"),
-    ("auto", 1e5, 1e9, "host"),
-    ("auto", 1e5, 1e5, "nowhere"),
-    ("device", 1e5, 1e9, "nowhere"),
-    ("host", 1e9, 1e9, "host"),
-    ("host", 1e9, 1e5, "nowhere"),
-])  # fmt: skip
-def test_it_goes_where_there_is_room(monkeypatch, ring, place: str, device: float, machine: float, goes: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "device", "machine", "goes"),
+    [
+        ("auto", 1e9, 1e9, "device"),
+        ("auto", 1e5, 1e9, "host"),
+        ("auto", 1e5, 1e5, "nowhere"),
+        ("device", 1e5, 1e9, "nowhere"),
+        ("host", 1e9, 1e9, "host"),
+        ("host", 1e9, 1e5, "nowhere"),
+    ],
+)
+def test_it_goes_where_there_is_room(monkeypatch, buffer, place: str, device: float, machine: float, goes: str) -> None:
     monkeypatch.setattr(memory, "device_memory", lambda: int(device))
     monkeypatch.setattr(memory, "machine_memory", lambda: int(machine))
     plan = Plan(TINY.changed({"replay.place": place}))
     if goes == "nowhere":
         with pytest.raises(TrainingError, match=r"lower replay\.positions"):
-            states._host(plan, [ring])
+            states._host(plan, [buffer])
     else:
-        assert (states._host(plan, [ring]) is not None) == (goes == "host")
+        assert (states._host(plan, [buffer]) is not None) == (goes == "host")

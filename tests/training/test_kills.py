@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tabia.training.config.schema import Config
-from tabia.training.loop import Onlooker, Training, train
+from tabia.training.loop import BaseObserver, Training, train
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
@@ -25,7 +25,7 @@ from tabia.training.run.stored_games import StoredGames
 from .comparing import games, same, timeless
 from .conftest import TINY
 
-ENDLESS = TINY.changed({"cycles": 1_000_000, "evaluation.every": 0, "checkpoints.every": 1})
+ENDLESS = TINY.changed({"iterations": 1_000_000, "evaluation.every": 0, "checkpoints.every": 1})
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +33,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which the second process need not compile what the first has compiled."""
     return os.environ | {
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("programs")),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }  # fmt: skip
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
 
 
 class Process:
@@ -74,7 +75,7 @@ class Process:
     @property
     def announced(self) -> int:
         """The newest checkpoint it told of."""
-        return max((line["cycle"] for line in self.lines if line.get("event") == "saved"), default=0)
+        return max((line["iteration"] for line in self.lines if line.get("event") == "saved"), default=0)
 
 
 def begun(path: Path, config: Config = ENDLESS) -> RunDirectory:
@@ -84,29 +85,31 @@ def begun(path: Path, config: Config = ENDLESS) -> RunDirectory:
     return run
 
 
-def straight(path: Path, config: Config, cycle: int) -> Training:
-    """The same run in this process and in one go, up to a cycle."""
+def straight(path: Path, config: Config, iteration: int) -> Training:
+    """The same run in this process and in one go, up to an iteration."""
     training = Training.begin(RunDirectory(path), config)
-    train(training, [Metrics(), StoredGames(), _Until(cycle)])
+    train(training, [Metrics(), StoredGames(), _Until(iteration)])
     return training
 
 
 def equal(one: Training, other: Training) -> bool:
     """Weights, optimizer, replay and games being played; lines of metrics; stored games."""
     return (
-        one.ledger.cycle == other.ledger.cycle and same(one.state, other.state)
-        and timeless(one.run) == timeless(other.run) and games(one.run) == games(other.run)
-    )  # fmt: skip
+        one.counters.iteration == other.counters.iteration
+        and same(one.state, other.state)
+        and timeless(one.run) == timeless(other.run)
+        and games(one.run) == games(other.run)
+    )
 
 
-class _Until(Onlooker):
-    """Stops a run after a cycle."""
+class _Until(BaseObserver):
+    """Stops a run after an iteration."""
 
-    def __init__(self, cycle: int) -> None:
-        self.cycle = cycle
+    def __init__(self, iteration: int) -> None:
+        self.iteration = iteration
 
-    def cycled(self, training: Training, report) -> dict:
-        if training.ledger.cycle == self.cycle:
+    def on_iteration(self, training: Training, report) -> dict:
+        if training.counters.iteration == self.iteration:
             training.stopping.append(signal.SIGINT)
         return {}
 
@@ -119,7 +122,7 @@ def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path
     said = stopped.end(signal.SIGINT)
     assert stopped.process.returncode == 130 and f"Continue with: tabia resume {run.path}" in said
     assert stopped.lines[-1]["event"] == "ended" and stopped.lines[-1]["why"] == "stopped"
-    assert stopped.announced == metrics.read(run)[-1]["cycle"] >= 2  # the cycle was finished, and saved
+    assert stopped.announced == metrics.read(run)[-1]["iteration"] >= 2  # the iteration was finished, and saved
 
     killed = Process(run, cache)
     killed.wait_for(lambda line: line.get("event") == "saved")
@@ -127,9 +130,9 @@ def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path
     assert killed.process.returncode == -signal.SIGKILL and killed.announced > stopped.announced
 
     training = Training.resume(run)
-    assert training.ledger.cycle >= killed.announced and not training.notes
-    train(training, [Metrics(), StoredGames(), _Until(training.ledger.cycle + 2)])
-    assert equal(training, straight(tmp_path / "straight", ENDLESS, training.ledger.cycle))
+    assert training.counters.iteration >= killed.announced and not training.notes
+    train(training, [Metrics(), StoredGames(), _Until(training.counters.iteration + 2)])
+    assert equal(training, straight(tmp_path / "straight", ENDLESS, training.counters.iteration))
 
 
 def moments(count: int) -> Iterator[tuple[str, float]]:
@@ -152,28 +155,30 @@ def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
         assert process.process.returncode == -signal.SIGKILL
         announced = max(announced, process.announced)
         found = Training.resume(run)
-        assert found.ledger.cycle >= announced and not found.notes
+        assert found.counters.iteration >= announced and not found.notes
         survived += 1
     last = Training.resume(run)
     for observer in (Metrics(), StoredGames()):
         observer.begun(last)
-    assert survived == 30 and last.ledger.cycle >= 20
-    assert equal(last, straight(tmp_path / "straight", ENDLESS, last.ledger.cycle))
-    print(f"{survived} kills survived, {last.ledger.cycle} cycles equal to those of a run that was never killed")
+    assert survived == 30 and last.counters.iteration >= 20
+    assert equal(last, straight(tmp_path / "straight", ENDLESS, last.counters.iteration))
+    print(
+        f"{survived} kills survived, {last.counters.iteration} iterations equal to those of a run that was never killed"
+    )
 
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) -> None:
-    """The most memory a run of 2,000 cycles ever had, beside one of 200 with as many evaluations and checkpoints a
-    cycle.
+    """The most memory a run of 2,000 iterations ever had, beside one of 200 with as many evaluations and checkpoints a
+    iteration.
     """
     peaks, held = [], []
-    for cycles in (200, 200, 2000):  # the first compiles, which takes memory of its own
-        config = TINY.changed({"cycles": cycles, "evaluation.every": 50, "checkpoints.every": 50})
+    for iterations in (200, 200, 2000):  # the first compiles, which takes memory of its own
+        config = TINY.changed({"iterations": iterations, "evaluation.every": 50, "checkpoints.every": 50})
         run = begun(tmp_path / f"{len(peaks)}", config)
         process = Process(run, cache)
-        for cycle in (cycle for cycle in (200, 1900) if cycle < cycles):
-            process.wait_for(lambda line, cycle=cycle: line.get("cycle", 0) >= cycle)
+        for iteration in (iteration for iteration in (200, 1900) if iteration < iterations):
+            process.wait_for(lambda line, iteration=iteration: line.get("iteration", 0) >= iteration)
             held.append(resident(process.process.pid))
         process._reader.join()
         _, status, used = os.wait4(process.process.pid, 0)
@@ -183,7 +188,7 @@ def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) ->
         process.process.stdout.close()
         process.process.stderr.close()
     print(f"peaks: {', '.join(f'{peak / 1024:.0f} MiB' for peak in peaks)}")
-    print(f"held after 200 and after 1,900 cycles: {held[-2]} and {held[-1]} MiB")
+    print(f"held after 200 and after 1,900 iterations: {held[-2]} and {held[-1]} MiB")
     assert peaks[2] <= 1.1 * peaks[1] and 0 < held[-1] <= 1.1 * held[-2]
 
 

@@ -18,14 +18,19 @@ from tabia.training.errors import TrainingError
 from tabia.training.learning import learner
 from tabia.training.plan import Plan
 from tabia.training.selfplay.play import Plies
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 
 from .conftest import TINY
 
-LEARNING = TINY.changed({
-    "learner.steps": 4, "learner.batch": 32, "learner.warm_up": 3, "learner.average": 0.6,
-    "network": tower(4, 1).changed(last_board=True),
-})  # fmt: skip
+LEARNING = TINY.changed(
+    {
+        "learner.steps": 4,
+        "learner.batch_size": 32,
+        "learner.warmup_steps": 3,
+        "learner.ema_decay": 0.6,
+        "network": tower(4, 1).changed(last_board=True),
+    }
+)
 RATE = 0.01
 
 
@@ -35,7 +40,7 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def ring() -> Ring:
+def buffer() -> ReplayBuffer:
     """Opened games with made-up policies and outcomes, all ready to be learned from."""
     parts, shape = plan().selfplay, (plan().rows, LEARNING.selfplay.games)
     lanes = replace(parts, settings=replace(parts.settings, games=shape[0] * shape[1])).begin(jax.random.key(3))
@@ -44,13 +49,27 @@ def ring() -> Ring:
     policy = (jax.random.uniform(jax.random.key(4), legal.shape) * legal).astype(jnp.float16)
     outcome = 2 * jax.random.uniform(jax.random.key(5), (*shape, 2)) - 1
     number, yes = jnp.zeros(shape, jnp.int32), jnp.ones(shape, bool)
-    plies = Plies(positions, number, policy, jnp.zeros_like(outcome), yes, jnp.zeros(shape), yes, outcome, ~yes, ~yes,
-                  ~yes, yes, number, number)  # fmt: skip
-    return Ring(plies, outcome, yes, jnp.zeros(shape, jnp.int16), jnp.int32(shape[0]))
+    plies = Plies(
+        positions,
+        number,
+        policy,
+        jnp.zeros_like(outcome),
+        yes,
+        jnp.zeros(shape),
+        yes,
+        outcome,
+        ~yes,
+        ~yes,
+        ~yes,
+        yes,
+        number,
+        number,
+    )
+    return ReplayBuffer(plies, outcome, yes, jnp.zeros(shape, jnp.int16), jnp.int32(shape[0]))
 
 
 @pytest.fixture(scope="module")
-def learned() -> learner.Learned:
+def train_state() -> learner.TrainState:
     return plan().learner.begin(jax.random.key(0))
 
 
@@ -59,30 +78,30 @@ def _copied(tree):
 
 
 @pytest.fixture(scope="module")
-def steps(learned, ring) -> list[tuple[learner.Learned, learner.Losses]]:
+def steps(train_state, buffer) -> list[tuple[learner.TrainState, learner.Losses]]:
     """The plain twin: one optimizer step after the other."""
     one = jax.jit(learner.learn_step, static_argnums=0)
-    key, made = jax.random.key(9), [(learned, None)]
+    key, made = jax.random.key(9), [(train_state, None)]
     for index in range(4):
-        made.append(one(plan().learner, made[-1][0], ring, key, jnp.int32(index), jnp.float32(RATE)))
+        made.append(one(plan().learner, made[-1][0], buffer, key, jnp.int32(index), jnp.float32(RATE)))
     return made
 
 
 @pytest.mark.parametrize("scanned", [True, False])  # as on GPUs and as on CPUs
-def test_a_chunk_is_its_steps_one_by_one(learned, ring, steps, scanned: bool) -> None:
+def test_a_chunk_is_its_steps_one_by_one(train_state, buffer, steps, scanned: bool) -> None:
     chunk = learner._learn if scanned else learner.Learner.learn
-    learned, losses = chunk(plan().learner, _copied(learned), ring, jax.random.key(9), jnp.float32(RATE))
-    for mine, theirs in zip(jax.tree.leaves(learned), jax.tree.leaves(steps[-1][0]), strict=True):
+    train_state, losses = chunk(plan().learner, _copied(train_state), buffer, jax.random.key(9), jnp.float32(RATE))
+    for mine, theirs in zip(jax.tree.leaves(train_state), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
     for name, mean in losses._asdict().items():
         assert float(mean) == pytest.approx(np.mean([float(getattr(found, name)) for _, found in steps[1:]]), rel=1e-4)
-    assert int(learned.steps) == 4
+    assert int(train_state.steps) == 4
 
 
-def test_samples_drawn_beforehand_are_those_of_the_steps(learned, ring, steps) -> None:
+def test_samples_drawn_beforehand_are_those_of_the_steps(train_state, buffer, steps) -> None:
     """As where the replay is on the host: drawn there all at once, then learned from."""
-    drawn = learner._drawn(plan().learner, ring, jax.random.key(9))
-    after, _ = learner._learn(plan().learner, _copied(learned), drawn, jax.random.key(9), jnp.float32(RATE))
+    drawn = learner._drawn(plan().learner, buffer, jax.random.key(9))
+    after, _ = learner._learn(plan().learner, _copied(train_state), drawn, jax.random.key(9), jnp.float32(RATE))
     for mine, theirs in zip(jax.tree.leaves(after), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
 
@@ -93,7 +112,7 @@ def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
     shapes = {name: leaf.shape for name, leaf in params.items()}
     drawn = {name: jax.random.normal(jax.random.key(7), shape) for name, shape in shapes.items()}
     gradient = {name: leaf**3 + jnp.sign(leaf) for name, leaf in drawn.items()}  # none near 0, where Adam steps shorter
-    made = learner.optimizer(LearnerSettings(optimizer="muon", clip=0.0, weight_decay=0.0))
+    made = learner.optimizer(LearnerSettings(optimizer="muon", gradient_clip=0.0, weight_decay=0.0))
     step, _ = made.update(gradient, made.init(params), params)
     sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
     assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them near each other, not to one
@@ -105,61 +124,67 @@ def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
 def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
     for count, ((before, _), (after, _)) in enumerate(pairwise(steps)):
         keep = min(0.6, (1 + count) / (10 + count))
-        for old, new, mixed in zip(*map(jax.tree.leaves, (before.averaged, after.variables, after.averaged)),
-                                   strict=True):  # fmt: skip
+        for old, new, mixed in zip(*map(jax.tree.leaves, (before.ema, after.variables, after.ema)), strict=True):
             expected = keep * np.asarray(old) + (1 - keep) * np.asarray(new)
             assert np.asarray(mixed) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_rate_rises_in_the_warm_up(steps) -> None:
     """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
-    before, after = (jax.tree.leaves(learned.variables.params) for learned, _ in steps[:2])
+    before, after = (jax.tree.leaves(train_state.variables.params) for train_state, _ in steps[:2])
     moved = [np.abs(np.asarray(new) - np.asarray(old)).max() for old, new in zip(before, after, strict=True)]
     assert max(moved) == pytest.approx(RATE / 3, rel=0.1)
 
 
-@pytest.mark.parametrize("changes", [
-    {"optimizer": "muon"},
-    {"optimizer": "sgd", "momentum": 0.5, "rate_end": 0.0},
-    {"optimizer": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
-])  # fmt: skip
-def test_losses_fall_on_what_is_learned(ring, changes) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimizer": "muon"},
+        {"optimizer": "sgd", "momentum": 0.5, "rate_end": 0.0},
+        {"optimizer": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
+    ],
+)
+def test_losses_fall_on_what_is_learned(buffer, changes) -> None:
     settings = replace(LEARNING.learner, steps=150, warm_up=0, average=0.0, **changes)
     made = replace(plan().learner, settings=settings)
-    learned = made.begin(jax.random.key(0))
-    learned, first = made.learn(learned, ring, jax.random.key(1), 0.03)
-    learned, second = made.learn(learned, ring, jax.random.key(2), 0.03)
+    train_state = made.begin(jax.random.key(0))
+    train_state, first = made.learn(train_state, buffer, jax.random.key(1), 0.03)
+    train_state, second = made.learn(train_state, buffer, jax.random.key(2), 0.03)
     assert float(second.total) < float(first.total)
-    for averaged, latest in zip(jax.tree.leaves(learned.averaged), jax.tree.leaves(learned.variables), strict=True):
-        assert (np.asarray(averaged) == np.asarray(latest)).all()  # average=0: the latest play
+    for ema, latest in zip(jax.tree.leaves(train_state.ema), jax.tree.leaves(train_state.variables), strict=True):
+        assert (np.asarray(ema) == np.asarray(latest)).all()  # average=0: the latest play
 
 
 def test_rates() -> None:
-    cosine = LearnerSettings(rate=1.0, rate_end=0.2, schedule="cosine")
+    cosine = LearnerSettings(learning_rate=1.0, learning_rate_end=0.2, learning_rate_schedule="cosine")
     assert [learner.rate_at(cosine, at) for at in (0, 0.5, 1)] == pytest.approx([1.0, 0.6, 0.2])
     assert learner.rate_at(cosine, 1 / 3) == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 3)) / 2)
-    assert learner.rate_at(LearnerSettings(rate=0.5, schedule="constant"), 0.9) == 0.5
+    assert learner.rate_at(LearnerSettings(learning_rate=0.5, learning_rate_schedule="constant"), 0.9) == 0.5
     stepped = LearnerSettings(rate=2.0, schedule="stepped", drops=((0.5, 0.1), (0.8, 0.01)))
     rates = [learner.rate_at(stepped, at) for at in (0, 0.49, 0.5, 0.79, 0.8, 1)]
     assert rates == pytest.approx([2, 2, 0.2, 0.2, 0.02, 0.02])
 
 
 def test_schedules_change_settings_on_the_way() -> None:
-    config = replace(TINY, schedule=(("search.simulations", ((0.0, 2), (0.5, 8))), ("replay.sessions", ((0.0, 1),
-                                      (0.25, 9)))))  # fmt: skip
+    config = replace(
+        TINY, schedule=(("search.simulations", ((0.0, 2), (0.5, 8))), ("replay.iterations", ((0.0, 1), (0.25, 9))))
+    )
     assert [config.at(progress).search.simulations for progress in (0, 0.49, 0.5, 1)] == [2, 2, 8, 8]
     assert config.at(0.3).replay.sessions == 9 and config.at(0.3).learner == TINY.learner
     assert Plan(config.at(0.0)).window == 8 and Plan(config).rows == Plan(config.at(1.0)).rows == 72
     assert TINY.at(0.7) is TINY
 
 
-@pytest.mark.parametrize(("name", "steps", "words"), [
-    ("search.simulations", ((0.1, 2),), "starts at 0 and rises"),
-    ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "starts at 0 and rises"),
-    ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
-    ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
-    ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "steps", "words"),
+    [
+        ("search.simulations", ((0.1, 2),), "starts at 0 and rises"),
+        ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "starts at 0 and rises"),
+        ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
+        ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+        ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+    ],
+)
 def test_schedules_that_cannot_be_kept_are_refused(name, steps, words) -> None:
     with pytest.raises(TrainingError) as refused:
         replace(TINY, schedule=((name, steps),))

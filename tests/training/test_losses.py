@@ -25,9 +25,14 @@ POLICY = jnp.array([[0.5, 0.25, 0.25, 0], [1.0, 0, 0, 0], [0, 0, 0, 0.0]])
 def lesson(**changes) -> Lesson:
     """Three positions: one like any other, one with a single good move, one that is to be passed over."""
     whole = Lesson(
-        jnp.zeros((3, 1, 1, 1)), LEGAL, POLICY, jnp.array([[1.0, -1.0], [0.0, 0.0], [jnp.pi, 9.0]]),
-        jnp.array([[0.5, -0.5], [0.5, -0.5], [7.0, 7.0]]), jnp.array([1.0, 1.0, 0.0]), jnp.array([1.0, 1.0, 0.0]),
-    )  # fmt: skip
+        jnp.zeros((3, 1, 1, 1)),
+        LEGAL,
+        POLICY,
+        jnp.array([[1.0, -1.0], [0.0, 0.0], [jnp.pi, 9.0]]),
+        jnp.array([[0.5, -0.5], [0.5, -0.5], [7.0, 7.0]]),
+        jnp.array([1.0, 1.0, 0.0]),
+        jnp.array([1.0, 1.0, 0.0]),
+    )
     return whole._replace(**changes)
 
 
@@ -70,8 +75,9 @@ def test_open_illegal_moves_cost_the_cross_entropy() -> None:
 
 
 def test_the_squared_value_loss_is_nothing_at_the_mixture() -> None:
-    at = losses.value_loss(outputs(jnp.zeros((3, 4)), 0.7 * lesson().outcome + 0.3 * lesson().searched),
-                           lesson(), LearnerSettings(), 0.3)  # fmt: skip
+    at = losses.value_loss(
+        outputs(jnp.zeros((3, 4)), 0.7 * lesson().outcome + 0.3 * lesson().searched), lesson(), LearnerSettings(), 0.3
+    )
     assert float(at) == pytest.approx(0, abs=1e-6)
     off = losses.value_loss(outputs(jnp.zeros((3, 4)), lesson().outcome), lesson(), LearnerSettings(), 0.3)
     assert float(off) == pytest.approx((0.15**2 + 0.15**2) / 2)

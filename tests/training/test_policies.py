@@ -6,8 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from tabia.training import Training
-from tabia.training import iteration as cycle
+from tabia.training import Training, iteration
 from tabia.training import state as states
 from tabia.training.loop import train
 from tabia.training.plan import Plan
@@ -43,12 +42,20 @@ def test_of_many_the_largest_shares_are_kept(count: int) -> None:
 def test_a_run_with_many_actions_keeps_and_finds_them(tmp_path, monkeypatch) -> None:
     """Chinese checkers has 320 actions, many enough for this test; its policies are shares of legal moves."""
     monkeypatch.setattr(policies, "MANY", 319)
-    config = TINY.changed({"game": "chinese-checkers", "selfplay.opening_moves": 4, "selfplay.teacher": "initialize",
-                           "replay.start": 1, "cycles": 2, "evaluation.every": 0})  # fmt: skip
+    config = TINY.changed(
+        {
+            "game": "chinese-checkers",
+            "selfplay.opening_moves": 4,
+            "selfplay.teacher": "initialize",
+            "replay.min_positions": 1,
+            "iterations": 2,
+            "evaluation.every": 0,
+        }
+    )
     training = Training.begin(RunDirectory(tmp_path / "run"), config)
     train(training)
     plan, state = Plan(config), Training.resume(RunDirectory(tmp_path / "run")).state
-    plies = state.boards[0].ring.plies
+    plies = state.boards[0].buffer.plies
     assert plies.policy.shape[-1] == policies.MOST and plies.policy_actions.dtype == np.int16
     rows = jax.tree.map(lambda leaf: leaf[:16].reshape(-1, *leaf.shape[2:]), plies)
     policy = np.asarray(policies.spread(rows.policy, rows.policy_actions, plan.game.num_actions))
@@ -56,4 +63,4 @@ def test_a_run_with_many_actions_keeps_and_finds_them(tmp_path, monkeypatch) -> 
     assert policy.sum(1) == pytest.approx(1.0, abs=1e-2) and (policy[~legal] == 0).all()
     for one, other in zip(jax.tree.leaves(training.state), jax.tree.leaves(state), strict=True):
         assert (np.asarray(one) == np.asarray(other)).all()
-    assert cycle.run(plan, states.begin(plan), 0, 0.0)[1].seen.first_moves.shape == (320,)
+    assert iteration.run(plan, states.begin(plan), 0, 0.0)[1].seen.first_moves.shape == (320,)

@@ -51,14 +51,21 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
             none[row, column] = 9.0 if ply.scores is None else ply.scores
     flags = np.zeros(shape, bool)
     plies = Plies(
-        states=places, policy=np.zeros((*shape, 2), np.float16), prior=none[..., 0],
+        states=places,
+        policy=np.zeros((*shape, 2), np.float16),
+        prior=none[..., 0],
         action=np.broadcast_to(first + np.arange(CHUNK, dtype=np.int32)[:, None], shape),
-        values=np.array([[ply.values for ply in line] for line in grid]), agrees=flags, resigned=flags, learned=flags,
+        values=np.array([[ply.values for ply in line] for line in grid]),
+        agrees=flags,
+        resigned=flags,
+        full_search=flags,
         valued=np.array([[ply.valued for ply in line] for line in grid]),
-        scores=none, ended=np.array([[ply.scores is not None for ply in line] for line in grid]),
-        explored=np.array([[ply.explored for ply in line] for line in grid]), ply=np.zeros(shape, np.int32),
+        scores=none,
+        ended=np.array([[ply.scores is not None for ply in line] for line in grid]),
+        explored=np.array([[ply.explored for ply in line] for line in grid]),
+        ply=np.zeros(shape, np.int32),
         opening=np.zeros(shape, np.int32),
-    )  # fmt: skip
+    )
     return jax.tree.map(jnp.asarray, plies)
 
 
@@ -67,14 +74,14 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
     """Games span chunks, the ring is written over several times, random moves and a teacher's come anywhere."""
     dice = np.random.default_rng(seats)
     lanes = [Lane(dice, seats) for _ in range(LANES)]
-    ring, became = None, np.zeros((40 * CHUNK, LANES), int)
+    buffer, became = None, np.zeros((40 * CHUNK, LANES), int)
     before = np.zeros((40 * CHUNK, LANES), bool)
     for number in range(40):
         plies = chunk(lanes, number * CHUNK)
-        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
-        ring = replay.add(ring, plies, reach=REACH, decay=decay)
+        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
+        buffer = replay.add(buffer, plies, reach=REACH, decay=decay)
         written = (number + 1) * CHUNK
-        ready, outcome, left = np.array(ring.ready), np.array(ring.outcome), np.array(ring.left)
+        ready, outcome, left = np.array(buffer.ready), np.array(buffer.outcome), np.array(buffer.left)
         now = np.zeros_like(before)
         for row in range(max(0, written - CAPACITY), written):
             for column, lane in enumerate(lanes):
@@ -87,7 +94,7 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
         became += now & ~before
         before |= now
         assert ready.sum() == now.sum()  # nothing else is ready, not even rows never written
-        assert int(replay.ready_positions(ring, 10)) == now[max(0, written - 10) : written].sum()
+        assert int(replay.ready_positions(buffer, 10)) == now[max(0, written - 10) : written].sum()
     known = [[game.outcome(index, decay) is not None for game, index in lane.rows] for lane in lanes]
     assert (became == np.array(known).T).all()  # no position was lost, and each became ready once
     ends = [game.plies[-1] for lane in lanes for game in lane.games if game.over]
@@ -96,39 +103,39 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
 
 def test_adding_a_chunk_can_be_undone() -> None:
     """The ring before and the ring without what was added are equal bit for bit, while it fills and once it is full."""
-    lanes, ring = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)], None
+    lanes, buffer = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)], None
     for number in range(2 * CAPACITY // CHUNK + 1):
         plies = chunk(lanes, number * CHUNK)
-        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
-        expected, before = jax.tree.map(np.array, ring), replay.overwritten(ring, count=CHUNK, reach=REACH)
-        ring = replay.add(ring, plies, reach=REACH, decay=0.8)
-        undone = replay.without(ring, before)
-        assert not np.array_equal(ring.ready, expected.ready) and int(ring.rows) == (number + 1) * CHUNK
+        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
+        expected, before = jax.tree.map(np.array, buffer), replay.overwritten(buffer, count=CHUNK, reach=REACH)
+        buffer = replay.add(buffer, plies, reach=REACH, decay=0.8)
+        undone = replay.without(buffer, before)
+        assert not np.array_equal(buffer.ready, expected.ready) and int(buffer.rows) == (number + 1) * CHUNK
         jax.tree.map(np.testing.assert_array_equal, undone, expected)
 
 
 @pytest.fixture(scope="module")
-def ring() -> replay.Ring:
+def buffer() -> replay.ReplayBuffer:
     """A ring of 6 x 24 positions that went round once; `action` is the row a position was written in."""
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
-    ring = None
+    buffer = None
     for number in range(9):
         plies = chunk(lanes, number * CHUNK)
-        ring = replay.make_room(plies, CAPACITY) if ring is None else ring
-        ring = replay.add(ring, plies._replace(prior=plies.prior * 0 + jnp.arange(LANES)[None, :]), reach=REACH)
-    assert ring is not None
-    return ring
+        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
+        buffer = replay.add(buffer, plies._replace(prior=plies.prior * 0 + jnp.arange(LANES)[None, :]), reach=REACH)
+    assert buffer is not None
+    return buffer
 
 
 @pytest.mark.parametrize("window", [8, 1000])
-def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window: int) -> None:
+def test_samples_are_ready_within_the_window_and_even(buffer: replay.ReplayBuffer, window: int) -> None:
     count = 40_000
-    found = replay.sample(ring, jax.random.key(1), count, window)
+    found = replay.sample(buffer, jax.random.key(1), count, window)
     oldest = 36 - min(window, CAPACITY)
     rows, columns = np.asarray(found.plies.action), np.asarray(found.plies.prior).astype(int)
     kept = np.asarray(found.weight) == 1
     assert kept.mean() > 0.99 and rows.min() >= oldest and rows.max() < 36
-    ready = np.asarray(ring.ready)
+    ready = np.asarray(buffer.ready)
     assert ready[rows[kept] % CAPACITY, columns[kept]].all()
     drawn = np.zeros((36, LANES))
     np.add.at(drawn, (rows[kept], columns[kept]), 1)
@@ -141,11 +148,11 @@ def test_samples_are_ready_within_the_window_and_even(ring: replay.Ring, window:
 
 def test_samples_know_the_last_position_of_their_game() -> None:
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
-    ring = replay.make_room(chunk(lanes, 0), CAPACITY)
+    buffer = replay.make_room(chunk(lanes, 0), CAPACITY)
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
     for number in range(9):
-        ring = replay.add(ring, chunk(lanes, number * CHUNK), reach=REACH)
-    found = replay.sample(ring, jax.random.key(1), 500, CAPACITY, last=True)
+        buffer = replay.add(buffer, chunk(lanes, number * CHUNK), reach=REACH)
+    found = replay.sample(buffer, jax.random.key(1), 500, CAPACITY, last=True)
     assert found.last is not None and found.reached is not None
     for place, last, reached in zip(found.plies.states, found.last, found.reached, strict=True):
         (row, column), (end, same) = divmod(int(place), LANES), divmod(int(last), LANES)
@@ -155,7 +162,7 @@ def test_samples_know_the_last_position_of_their_game() -> None:
     assert 0 < np.mean(found.reached) < 1
 
 
-def test_nothing_ready_weighs_nothing(ring: replay.Ring) -> None:
-    empty = ring._replace(ready=jnp.zeros_like(ring.ready))
+def test_nothing_ready_weighs_nothing(buffer: replay.ReplayBuffer) -> None:
+    empty = buffer._replace(ready=jnp.zeros_like(buffer.ready))
     assert not replay.sample(empty, jax.random.key(0), 40_000, 8).weight.any()
     assert int(replay.ready_positions(empty, 24)) == 0

@@ -29,8 +29,10 @@ def test_the_report_has_every_figure_it_names(watched, written) -> None:
     named = re.findall(r"!\[\w+\]\((.+?)\)", text)
     drawn = {f"figures/{path.name}" for path in (watched.run.path / "figures").iterdir()}
     assert set(named) == drawn and len(named) == len(drawn)
-    assert drawn == {f"figures/{name}.svg" for name in (
-        "losses", "entropy", "games", "strength", "perfect", "openings", "agreement", "ratings")}  # fmt: skip
+    assert drawn == {
+        f"figures/{name}.svg"
+        for name in ("losses", "entropy", "games", "strength", "perfect", "openings", "agreement", "ratings")
+    }
 
 
 def test_the_report_tells_what_was_run_and_measured(watched, written) -> None:
@@ -77,7 +79,7 @@ def test_every_figure_counts_iterations_or_minutes(watched, written) -> None:
     for path in (watched.run.path / "figures").iterdir():
         comments = re.findall(r"<!-- (.+?) -->", path.read_text(encoding="utf-8"))
         wanted = "training time, minutes" if path.stem in ("strength", "perfect") else "iteration"
-        assert wanted in comments and not {"cycle", "training step"} & set(comments), path.name
+        assert wanted in comments and not {"iteration", "training step"} & set(comments), path.name
 
 
 def test_strength_is_told_by_the_minute(watched, written) -> None:
@@ -85,7 +87,7 @@ def test_strength_is_told_by_the_minute(watched, written) -> None:
     for line in lines:
         side = line["matches"]["random"]
         share = f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
-        assert f"| {line['seconds'] / 60:.1f} | {line['cycle']} | {share} |" in text
+        assert f"| {line['seconds'] / 60:.1f} | {line['iteration']} | {share} |" in text
     assert "Strength after" in text and "iteration 4 (" in text
 
 
@@ -94,7 +96,7 @@ def test_the_latest_is_the_newest_and_means_are_called_means(watched, tmp_path: 
     run = RunDirectory(tmp_path / "run")
     run.create(watched.training.config)
     whole = metrics.read(watched.run)[-1]
-    lines = [whole | {"cycle": number, "loss_policy": float(number)} for number in range(1, 31)]
+    lines = [whole | {"iteration": number, "loss_policy": float(number)} for number in range(1, 31)]
     run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     text = report.write_report(run, rate=False).read_text(encoding="utf-8")
     assert "|  | latest (iteration 30) | mean of the last 20 |" in text
@@ -106,22 +108,22 @@ def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
     dice = np.random.default_rng(0)
     lines = [
         {
-            "cycle": cycle,
+            "iteration": iteration,
             "length": float(dice.random()),
             "first_moves": {str(move): int(dice.integers(0, 9)) for move in range(12)},
         }
-        for cycle in range(1, 401)
+        for iteration in range(1, 401)
     ]
     thin = series.curve(lines, "length", most=100)
-    assert len(thin.cycles) == 100
+    assert len(thin.iterations) == 100
     assert thin.values.mean() == pytest.approx(np.mean([line["length"] for line in lines]))
     shares, moves = series.openings(lines, bands=5, most=10)
     assert shares.values.shape == (10, 6) and shares.values.sum(axis=1) == pytest.approx(np.ones(10))
     assert moves[-1] is None and moves[:-1] == sorted(moves[:-1])
     totals = np.array([list(line["first_moves"].values()) for line in lines]).sum(axis=0)
     assert len(set(moves[:-1]) & set(np.argsort(-totals)[:6])) >= 4
-    assert series.openings([{"cycle": 1, "first_moves": {}}])[1] == []
-    assert [line["cycle"] for line in series.spread(lines, 3)] == [1, 201, 400]
+    assert series.openings([{"iteration": 1, "first_moves": {}}])[1] == []
+    assert [line["iteration"] for line in series.spread(lines, 3)] == [1, 201, 400]
 
 
 def test_moves_are_numbered_by_rounds_for_any_number_of_seats() -> None:
@@ -130,7 +132,7 @@ def test_moves_are_numbered_by_rounds_for_any_number_of_seats() -> None:
     assert samples.notation(game, record) == "1. 1 2 3 2. 1 2"
 
 
-def test_machines_are_noted_from_the_cycle_they_took_over(watched) -> None:
+def test_machines_are_noted_from_the_iteration_they_took_over(watched) -> None:
     (first,) = machine.read(watched.run)
     assert first["from_cycle"] == 0 and first["device"] and first["versions"]["jax"]
     path = watched.run.path / machine.MACHINE

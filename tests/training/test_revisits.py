@@ -7,36 +7,50 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.training import iteration as cycle
+from tabia.training import iteration
 from tabia.training import state as states
 from tabia.training.config.schema import SelfPlaySettings
 from tabia.training.plan import Plan
 from tabia.training.selfplay import revisits
 from tabia.training.selfplay.play import Plies
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 
 from .conftest import TINY
 
 ROWS, LANES = 12, 400
 
 
-def ring(surprise: np.ndarray, *, ready: bool = True, valued: bool = True) -> Ring:
+def buffer(surprise: np.ndarray, *, ready: bool = True, valued: bool = True) -> ReplayBuffer:
     """A full ring whose outcomes are so far from what the search expected; its states are the places themselves."""
     flags, places = np.zeros((ROWS, LANES), bool), np.arange(ROWS * LANES, dtype=np.int32).reshape(ROWS, LANES)
     values = np.stack([np.zeros_like(surprise), surprise], axis=-1).astype(np.float32)
     plies = Plies(
-        states=places, action=places, policy=np.zeros((ROWS, LANES, 2), np.float16), values=values,
-        valued=flags | valued, prior=values[..., 0], agrees=flags, scores=values, ended=flags, resigned=flags,
-        explored=flags, learned=flags, ply=places % 7, opening=places,
-    )  # fmt: skip
-    return Ring(
-        jax.tree.map(jnp.asarray, plies), jnp.zeros((ROWS, LANES, 2)), jnp.asarray(flags | ready),
-        jnp.zeros((ROWS, LANES), jnp.int16), jnp.int32(ROWS),
-    )  # fmt: skip
+        states=places,
+        action=places,
+        policy=np.zeros((ROWS, LANES, 2), np.float16),
+        values=values,
+        valued=flags | valued,
+        prior=values[..., 0],
+        agrees=flags,
+        scores=values,
+        ended=flags,
+        resigned=flags,
+        explored=flags,
+        full_search=flags,
+        ply=places % 7,
+        opening=places,
+    )
+    return ReplayBuffer(
+        jax.tree.map(jnp.asarray, plies),
+        jnp.zeros((ROWS, LANES, 2)),
+        jnp.asarray(flags | ready),
+        jnp.zeros((ROWS, LANES), jnp.int16),
+        jnp.int32(ROWS),
+    )
 
 
-def drawn(found: Ring, share: float = 1.0, among: int = 16, window: int = ROWS):
-    settings = SelfPlaySettings(revisited=share, revisit_among=among)
+def drawn(found: ReplayBuffer, share: float = 1.0, among: int = 16, window: int = ROWS):
+    settings = SelfPlaySettings(revisit_fraction=share, revisit_candidates=among)
     return jax.tree.map(np.asarray, revisits.draw(found, jax.random.key(1), settings, window))
 
 
@@ -44,7 +58,7 @@ def test_the_more_surprising_the_likelier() -> None:
     """The best of n draws has the rank the law says: the mean of the largest of n uniform numbers is n / (n + 1)."""
     surprise = np.random.default_rng(0).permutation(ROWS * LANES).reshape(ROWS, LANES) / (ROWS * LANES) + 1e-3
     for among in (1, 4, 16):
-        again = drawn(ring(surprise), among=among)
+        again = drawn(buffer(surprise), among=among)
         spread = np.sqrt(among / (among + 2)) / (among + 1) / np.sqrt(LANES)  # of the mean of LANES such numbers
         assert surprise.reshape(-1)[again.states].mean() == pytest.approx(among / (among + 1), abs=4 * spread + 1e-3)
         assert again.chosen.all() and (again.ply == again.states % 7).all()
@@ -52,27 +66,27 @@ def test_the_more_surprising_the_likelier() -> None:
 
 def test_only_known_positions_of_the_window_are_chosen() -> None:
     surprise = np.ones((ROWS, LANES))
-    assert not drawn(ring(surprise, ready=False)).chosen.any()
-    assert not drawn(ring(surprise, valued=False)).chosen.any(), "a teacher expected nothing"
-    assert not drawn(ring(np.zeros((ROWS, LANES)))).chosen.any(), "nothing to learn where nothing surprises"
-    assert (drawn(ring(surprise), window=3).states // LANES >= ROWS - 3).all()
+    assert not drawn(buffer(surprise, ready=False)).chosen.any()
+    assert not drawn(buffer(surprise, valued=False)).chosen.any(), "a teacher expected nothing"
+    assert not drawn(buffer(np.zeros((ROWS, LANES)))).chosen.any(), "nothing to learn where nothing surprises"
+    assert (drawn(buffer(surprise), window=3).states // LANES >= ROWS - 3).all()
 
 
 def test_the_share_is_the_one_asked_for() -> None:
-    assert drawn(ring(np.ones((ROWS, LANES))), share=0.3).chosen.mean() == pytest.approx(0.3, abs=0.1)
-    assert revisits.draw(ring(np.ones((ROWS, LANES))), jax.random.key(1), SelfPlaySettings(), ROWS) is None
+    assert drawn(buffer(np.ones((ROWS, LANES))), share=0.3).chosen.mean() == pytest.approx(0.3, abs=0.1)
+    assert revisits.draw(buffer(np.ones((ROWS, LANES))), jax.random.key(1), SelfPlaySettings(), ROWS) is None
 
 
 def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
-    plan = Plan(TINY.changed({"selfplay.revisited": 0.6, "selfplay.opened": 0.0}))
+    plan = Plan(TINY.changed({"selfplay.revisit_fraction": 0.6, "selfplay.opening_fraction": 0.0}))
     state, begun = states.begin(plan), 0
     rules = jax.jit(jax.vmap(jax.vmap(plan.game.step)))
     for number in range(4):
-        known, held = state.boards[0].ring, []
+        known, held = state.boards[0].buffer, []
         for leaf in jax.tree.leaves(known.plies.states):
             held.append(np.asarray(leaf).reshape(-1, *leaf.shape[2:]))
-        state, _ = cycle.run(plan, state, number, 0.0)
-        plies = jax.tree.map(np.asarray, newest(state.boards[0].ring, TINY.selfplay.plies))
+        state, _ = iteration.run(plan, state, number, 0.0)
+        plies = jax.tree.map(np.asarray, newest(state.boards[0].buffer, TINY.selfplay.plies))
         going = ~plies.ended[:-1]
         after = rules(plies.states, plies.action)
         for now, then in zip(jax.tree.leaves(plies.states), jax.tree.leaves(after), strict=True):
@@ -90,16 +104,20 @@ def test_games_begin_at_the_positions_drawn_and_go_on_by_the_rules() -> None:
 
 def test_nobody_resigns_a_game_begun_again() -> None:
     """Whoever was sure to lose where the outcome was another would lose again without a move."""
-    plan = Plan(TINY.changed({"selfplay.revisited": 1.0, "selfplay.opened": 0.0, "selfplay.resign": 1e-6}))
+    plan = Plan(
+        TINY.changed(
+            {"selfplay.revisit_fraction": 1.0, "selfplay.opening_fraction": 0.0, "selfplay.resign_threshold": 1e-6}
+        )
+    )
     state, resigned = states.begin(plan), 0
     for number in range(8):
-        state, _ = cycle.run(plan, state, number, 0.0)
-        plies = newest(state.boards[0].ring, TINY.selfplay.plies)
+        state, _ = iteration.run(plan, state, number, 0.0)
+        plies = newest(state.boards[0].buffer, TINY.selfplay.plies)
         assert number == 0 or not (plies.resigned & (plies.opening > 0))[TINY.selfplay.plies // 2 :].any()
         resigned += int(plies.resigned.sum())
     assert resigned > 0, "others do"
 
 
-def newest(found: Ring, count: int) -> Plies:
+def newest(found: ReplayBuffer, count: int) -> Plies:
     rows = (int(found.rows) - count + np.arange(count)) % found.ready.shape[0]
     return jax.tree.map(lambda leaf: leaf[rows], found.plies)

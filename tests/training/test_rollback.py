@@ -11,7 +11,7 @@ import pytest
 
 from tabia.training import gate
 from tabia.training.learning.learner import Learner
-from tabia.training.loop import Onlooker, Training, take_over, train
+from tabia.training.loop import BaseObserver, Training, take_over, train
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
 from tabia.training.run.stored_games import StoredGames
@@ -38,15 +38,15 @@ class Pause:
         return self.call(*words) if self.call else {}
 
 
-def pause_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Pause, list[Onlooker]]:
+def pause_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Pause, list[BaseObserver]]:
     """A pause in a phase of the fourth iteration, and the observers it needs."""
     if phase == "evaluating":
-        evaluating = Onlooker()
-        evaluating.cycled = pause = Pause()  # type: ignore[method-assign]
+        evaluating = BaseObserver()
+        evaluating.on_iteration = pause = Pause()  # type: ignore[method-assign]
         return pause, [evaluating]
     if phase == "judging":
         pause = Pause()
-        monkeypatch.setattr(gate, "due", lambda plan, cycle: cycle > BEFORE)
+        monkeypatch.setattr(gate, "due", lambda plan, iteration: iteration > BEFORE)
         monkeypatch.setattr(gate, "attempt", pause)
         pause.calls = BEFORE
         return pause, []
@@ -83,10 +83,10 @@ def test_a_run_taken_over_is_saved_as_it_was_before_the_iteration(
     assert same(resumed.state, further.state) and timeless(resumed.run) == timeless(further.run)
 
 
-class _Once(Onlooker):
+class _Once(BaseObserver):
     """Stops a run after one iteration."""
 
-    def cycled(self, training: Training, report: object) -> dict:
+    def on_iteration(self, training: Training, report: object) -> dict:
         training.stopping.append(signal.SIGINT)
         return {}
 

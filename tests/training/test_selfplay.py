@@ -12,7 +12,7 @@ import pytest
 
 from tabia.games import make
 from tabia.search import Gumbel
-from tabia.search.evaluators import Finishing
+from tabia.search.evaluators import WinningMovesFirst
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.learning.losses import lesson
 from tabia.training.plan import Plan
@@ -24,8 +24,15 @@ from tabia.training.selfplay.play import Plies, SelfPlay, Thought
 from .conftest import TINY
 from .outcome_twin import Game, Ply
 
-LIVELY = TINY.changed({"selfplay.explore": 0.15, "selfplay.resign": 0.5, "selfplay.resign_checked": 0.5,
-                       "selfplay.temperature_moves": 3, "selfplay.temperature_switch": "random"})  # fmt: skip
+LIVELY = TINY.changed(
+    {
+        "selfplay.epsilon": 0.15,
+        "selfplay.resign_threshold": 0.5,
+        "selfplay.resign_disabled_fraction": 0.5,
+        "selfplay.temperature_moves": 3,
+        "selfplay.temperature_switch": "random",
+    }
+)
 CHUNKS = 6
 
 
@@ -76,8 +83,9 @@ def test_a_chunk_is_its_plies_one_by_one(variables, played) -> None:
 
 def _same(one, other) -> None:
     """Whole numbers and truths are equal, floats up to rounding."""
-    for mine, theirs in zip(*([np.asarray(leaf) for leaf in jax.tree.leaves(tree)] for tree in (one, other)),
-                            strict=True):  # fmt: skip
+    for mine, theirs in zip(
+        *([np.asarray(leaf) for leaf in jax.tree.leaves(tree)] for tree in (one, other)), strict=True
+    ):
         if mine.dtype in (np.float32, np.float16):
             assert mine == pytest.approx(theirs, abs=1e-5 if mine.dtype == np.float32 else 2e-3)
         else:
@@ -127,10 +135,10 @@ def test_outcomes_of_real_games_are_the_twins(rows: Plies, played) -> None:
     """No game is thrown away: all positions of finished games can be learned from, and none of others but before
     random moves.
     """
-    ring = replay.make_room(played[1][0], len(rows.ended))
+    buffer = replay.make_room(played[1][0], len(rows.ended))
     for plies in played[1]:
-        ring = replay.add(ring, plies, reach=plan().reach)
-    ready, outcome, left = np.asarray(ring.ready), np.asarray(ring.outcome), np.asarray(ring.left)
+        buffer = replay.add(buffer, plies, reach=plan().reach)
+    ready, outcome, left = np.asarray(buffer.ready), np.asarray(buffer.outcome), np.asarray(buffer.left)
     games, ended = 0, 0
     for lane in range(rows.ended.shape[1]):
         game, begun = Game(), 0
@@ -186,7 +194,7 @@ def test_of_several_openings_the_most_even_is_played(variables) -> None:
     weights = parts.network.fold(variables, jnp.float32)
 
     def apart(among: int) -> np.ndarray:
-        wanted = SelfPlaySettings(games=500, opened=1.0, opening_moves=3, opening_among=among)
+        wanted = SelfPlaySettings(games=500, opening_fraction=1.0, opening_moves=3, opening_candidates=among)
         lanes = openings.fresh(replace(parts, settings=wanted), jax.random.key(0), weights)
         boards = jax.vmap(plan().game.observe)(lanes.states)
         assert (np.asarray(boards.sum((1, 2, 3))) == lanes.ply).all() and len(np.unique(lanes.ply)) == 3
@@ -243,21 +251,23 @@ def test_the_policy_learned_is_the_one_asked_for(variables) -> None:
 
 def test_the_search_is_the_one_described() -> None:
     found = plan().selfplay
-    settings = SearchSettings(considered=3, scale=0.5, visit_offset=7.0, gumbel_noise=0.25, finish=True)
+    settings = SearchSettings(
+        considered_actions=3, value_scale=0.5, maxvisit_init=7.0, gumbel_scale=0.25, winning_moves_first=True
+    )
     search = selfplay.make_search(found.game, found.network, settings, 9)
     assert search.rule == Gumbel(considered=3, noise=0.25, scale=0.5, visit_offset=7.0)
-    assert isinstance(search.evaluate, Finishing) and search.simulations == 9
+    assert isinstance(search.evaluate, WinningMovesFirst) and search.simulations == 9
 
 
 def test_quick_plies_are_played_but_not_learned(variables) -> None:
     """A ply is searched in full or quickly in all lanes alike, by a coin."""
-    settings = SearchSettings(simulations=4, considered=4, fast_simulations=1, full_share=0.5)
+    settings = SearchSettings(simulations=4, considered_actions=4, fast_simulations=1, full_search_fraction=0.5)
     parts = replace(plan().selfplay, search=settings, settings=replace(TINY.selfplay, games=4, plies=32))
     plies = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1]
-    learned = np.asarray(plies.learned)
-    assert (learned == learned[:, :1]).all() and 8 <= learned[:, 0].sum() <= 24
-    ring = replay.add(replay.make_room(plies, 64), plies, reach=64)
-    assert (np.asarray(ring.ready)[:32] & ~learned).any()  # their outcomes are learned all the same
+    full_search = np.asarray(plies.full_search)
+    assert (full_search == full_search[:, :1]).all() and 8 <= full_search[:, 0].sum() <= 24
+    buffer = replay.add(replay.make_room(plies, 64), plies, reach=64)
+    assert (np.asarray(buffer.ready)[:32] & ~full_search).any()  # their outcomes are learned all the same
 
 
 def test_a_teacher_plays_instead_of_the_network(variables) -> None:
@@ -266,8 +276,8 @@ def test_a_teacher_plays_instead_of_the_network(variables) -> None:
     plies = jax.tree.map(np.asarray, parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1])
     legal = np.asarray(jax.vmap(jax.vmap(plan().game.legal))(plies.states))
     assert plies.policy.astype(np.float32) == pytest.approx(legal / legal.sum(-1, keepdims=True), abs=1e-3)
-    assert np.take_along_axis(legal, plies.action[..., None], -1).all() and plies.learned.all()
+    assert np.take_along_axis(legal, plies.action[..., None], -1).all() and plies.full_search.all()
     assert not plies.valued.any(), "a teacher has no opinion of values"
-    ring = replay.add(replay.make_room(plies, 64), plies, reach=64)
-    taught = lesson(plan().game, replay.sample(ring, jax.random.key(2), 32, 64), jax.random.key(3), symmetries=True)
+    buffer = replay.add(replay.make_room(plies, 64), plies, reach=64)
+    taught = lesson(plan().game, replay.sample(buffer, jax.random.key(2), 32, 64), jax.random.key(3), symmetries=True)
     assert (taught.searched == taught.outcome).all() and np.isfinite(taught.outcome).all()

@@ -13,7 +13,7 @@ from tabia.games.session import Table
 from tabia.training.run import stored_games
 from tabia.training.run.stored_games import games, stored
 from tabia.training.selfplay.play import Plies
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 
 
 class Game(NamedTuple):
@@ -51,36 +51,46 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
             if table.over:
                 whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, table.scores)), opening)))
                 table = None
-    plies = Plies(states=None, policy=None, values=None, valued=None, prior=None, agrees=None, explored=None,
-                  learned=None, scores=scores, **held)  # fmt: skip
-    ring = Ring(plies, scores, np.zeros(shape, bool), np.zeros(shape, np.int16), np.int32(rows))
-    return ring, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
+    plies = Plies(
+        states=None,
+        policy=None,
+        values=None,
+        valued=None,
+        prior=None,
+        agrees=None,
+        explored=None,
+        full_search=None,
+        scores=scores,
+        **held,
+    )
+    buffer = ReplayBuffer(plies, scores, np.zeros(shape, bool), np.zeros(shape, np.int16), np.int32(rows))
+    return buffer, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
 
 
 @pytest.mark.parametrize("id", ["tictactoe", "connect:rows=3,columns=3,line=3,players=3"])
 @pytest.mark.parametrize("rows", [9, 40])  # before the ring is full, and after it was written over
 def test_games_are_those_that_began_at_the_start_and_are_whole(id: str, rows: int) -> None:
     game = make(id)
-    ring, twin = _played(game, rows, lanes=3, capacity=24, seed=rows)
+    buffer, twin = _played(game, rows, lanes=3, capacity=24, seed=rows)
     kept = [found for found in twin if not found.opening and found.begun >= rows - 24]
-    found = games(game, ring, 1000, player="self-play@7")
+    found = games(game, buffer, 1000, player="self-play@7")
     assert [(record.moves, record.scores) for record in found] == [(game.moves, game.scores) for game in kept]
     assert kept
-    assert games(game, ring, 2, player="self-play@7") == found[-2:]
+    assert games(game, buffer, 2, player="self-play@7") == found[-2:]
     assert {record.players for record in found} == {("self-play@7",) * game.num_players}
     recent = [(game.moves, game.scores) for game in kept if game.begun >= rows - 9]
-    assert [(record.moves, record.scores) for record in games(game, ring, 1000, player="x", rows=9)] == recent
+    assert [(record.moves, record.scores) for record in games(game, buffer, 1000, player="x", rows=9)] == recent
 
 
 def test_a_game_given_up_ends_before_the_move_that_was_not_played() -> None:
     game = make("tictactoe")
-    ring, _ = _played(game, 3, lanes=1, capacity=8, seed=0)
-    plies = ring.plies
+    buffer, _ = _played(game, 3, lanes=1, capacity=8, seed=0)
+    plies = buffer.plies
     plies.opening[:], plies.ply[:3, 0] = 0, [0, 1, 2]
     plies.action[:3, 0] = [4, 0, 8]
     plies.ended[2, 0] = plies.resigned[2, 0] = True
     plies.scores[2, 0] = [-1.0, 1.0]
-    (record,) = games(game, ring, 5, player="self-play@1")
+    (record,) = games(game, buffer, 5, player="self-play@1")
     assert record.moves == ("b2", "a3") and record.scores == (-1.0, 1.0) and record.end == "resigned"
 
 
@@ -93,14 +103,14 @@ def test_scores_are_on_the_games_own_scale() -> None:
 
 def test_each_checkpoint_has_games_that_read_back_and_replay(watched) -> None:
     found, game = stored(watched.run), make("tictactoe")
-    assert sorted(path.name for path in watched.run.checkpoints.iterdir()) == [str(cycle) for cycle in found]
-    for cycle, held in found.items():
+    assert sorted(path.name for path in watched.run.checkpoints.iterdir()) == [str(iteration) for iteration in found]
+    for iteration, held in found.items():
         assert 0 < len(held) <= watched.training.config.checkpoints.games
         for record in held:
             table = Table(game)
             for action in records.actions(game, record):
                 table.play(action)
             assert table.over and tuple(table.scores) == record.scores
-            assert record.players == (f"self-play@{cycle}",) * 2 and record.opening == 0
-        path = watched.run.games / f"{cycle}.txt"
+            assert record.players == (f"self-play@{iteration}",) * 2 and record.opening == 0
+        path = watched.run.games / f"{iteration}.txt"
         assert records.text(records.read(path)) == path.read_text(encoding="utf-8")

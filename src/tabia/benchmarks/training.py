@@ -23,7 +23,7 @@ from tabia.networks.presets import tower
 from tabia.training import state as states
 from tabia.training.budget import operations
 from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
-from tabia.training.learning.learner import Learned
+from tabia.training.learning.learner import TrainState
 from tabia.training.learning.precision import compute_type
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
@@ -53,15 +53,21 @@ def config(*, small: bool) -> Config:
     """What is measured: Connect 4 with a 64 x 5 network on CPUs, 128 x 5 elsewhere."""
     if small:
         return Config(
-            game="connect4", network=tower(64, 5, value="wdl"), search=SearchSettings(simulations=32, considered=7),
-            selfplay=SelfPlaySettings(games=256, plies=2), replay=ReplaySettings(positions=20_000),
-            learner=LearnerSettings(steps=4, batch=512, value_loss="cross_entropy"),
-        )  # fmt: skip
+            game="connect4",
+            network=tower(64, 5, value="wdl"),
+            search=SearchSettings(simulations=32, considered_actions=7),
+            selfplay=SelfPlaySettings(games=256, plies=2),
+            replay=ReplaySettings(positions=20_000),
+            learner=LearnerSettings(steps=4, batch_size=512, value_loss="cross_entropy"),
+        )
     return Config(
-        game="connect4", network=tower(128, 5, value="wdl"), search=SearchSettings(simulations=32, considered=7),
-        selfplay=SelfPlaySettings(games=8192, plies=4, opening_moves=12), replay=ReplaySettings(positions=1_000_000),
-        learner=LearnerSettings(steps=32, batch=4096, value_loss="cross_entropy"),
-    )  # fmt: skip
+        game="connect4",
+        network=tower(128, 5, value="wdl"),
+        search=SearchSettings(simulations=32, considered_actions=7),
+        selfplay=SelfPlaySettings(games=8192, plies=4, opening_moves=12),
+        replay=ReplaySettings(positions=1_000_000),
+        learner=LearnerSettings(steps=32, batch_size=4096, value_loss="cross_entropy"),
+    )
 
 
 def run(*, repeats: int = 3) -> Iterator[Row]:
@@ -100,30 +106,30 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
 
 def _learner(plan: Plan, state: State, repeats: int) -> Row:
     settings = plan.config.learner
-    ring = _filled(plan, state)
+    buffer = _filled(plan, state)
 
     def learn() -> Any:
-        fresh = jax.tree.map(jnp.copy, state.learned)
-        return plan.learner.learn(Learned(*fresh), ring, jax.random.key(2), 1e-3)
+        fresh = jax.tree.map(jnp.copy, state.train_state)
+        return plan.learner.learn(TrainState(*fresh), buffer, jax.random.key(2), 1e-3)
 
     rate = _convolution_rate(plan, repeats)
-    work = 3 * operations(plan.network) * settings.batch * settings.steps  # backward is twice forward
+    work = 3 * operations(plan.network) * settings.batch_size * settings.steps  # backward is twice forward
     ours = work / seconds([learn], repeats)[0]
     return Row("learner", ours / 1e12, "bare convolutions", rate / 1e12, ours / rate, "Tflop/s", _device())
 
 
-def _filled(plan: Plan, state: State) -> replay.Ring:
+def _filled(plan: Plan, state: State) -> replay.ReplayBuffer:
     """A replay full of random plies, ready to be learned from."""
     shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.boards[0].lanes, jax.random.key(0))[1]
-    ring = replay.make_room(shapes, plan.rows)
+    buffer = replay.make_room(shapes, plan.rows)
     spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.boards[0].lanes.states)
-    plies = ring.plies._replace(states=spots, learned=jnp.ones_like(ring.plies.learned))
-    return ring._replace(plies=plies, ready=jnp.ones_like(ring.ready), rows=jnp.int32(plan.rows))
+    plies = buffer.plies._replace(states=spots, full_search=jnp.ones_like(buffer.plies.full_search))
+    return buffer._replace(plies=plies, ready=jnp.ones_like(buffer.ready), rows=jnp.int32(plan.rows))
 
 
 def _convolution_rate(plan: Plan, repeats: int) -> float:
     """Operations per second of the tower's own convolution, called in a compiled loop at the learner's batch."""
-    filters, batch, rounds = plan.config.network.filters, plan.config.learner.batch, 20
+    filters, batch, rounds = plan.config.network.filters, plan.config.learner.batch_size, 20
     height, width, _ = plan.game.observation_shape
     dtype = compute_type(plan.config.learner.precision)
     kernel = (jax.random.normal(jax.random.key(0), (3, 3, filters, filters)) / (3 * filters**0.5)).astype(dtype)

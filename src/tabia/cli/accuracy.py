@@ -32,9 +32,16 @@ Plies = Annotated[str | None, typer.Option(metavar="FIRST,LAST", help=_PLIES)]
 
 
 def accuracy(
-    game_id: GameId, player: PlayerSpec, count: Count = None, file: Given = None, plies: Plies = None,
-    losable: Losable = None, every: Every = False, seed: Seed = 0, as_json: Json = False,
-) -> None:  # fmt: skip
+    game_id: GameId,
+    player: PlayerSpec,
+    count: Count = None,
+    file: Given = None,
+    plies: Plies = None,
+    losable: Losable = None,
+    every: Every = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
     """Compare a player's moves with perfect play: value kept, fastest win, mean loss; and its values, if it gives any.
 
     Examples:

@@ -36,10 +36,16 @@ File = Annotated[Path, typer.Option("--ladder", metavar="FILE", help="Where to w
 
 
 def ladder(
-    game_id: GameId, players: Candidates = None, games: Games = 200, rounds: Rounds = 10,
-    opening_moves: OpeningMoves = None, seed: Seed = 0, out: Out = None, file: File = Path("ladder.toml"),
+    game_id: GameId,
+    players: Candidates = None,
+    games: Games = 200,
+    rounds: Rounds = 10,
+    opening_moves: OpeningMoves = None,
+    seed: Seed = 0,
+    out: Out = None,
+    file: File = Path("ladder.toml"),
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure a ladder of opponents for a game, 100 to 300 Elo apart, with random at 0, and write ladder.toml.
 
     Candidates play their neighbors; then, round by round, those too close are dropped and the gaps are filled by
@@ -63,9 +69,14 @@ def ladder(
     records = _measured(plan, out)
     rungs = tuple(chosen(rated(records, plan.specs[-1])))
     found = ladders.Ladder(
-        game=game.id, version=game.version, rungs=rungs, date=date.today().isoformat(), device=_device(), seed=seed,
+        game=game.id,
+        version=game.version,
+        rungs=rungs,
+        date=date.today().isoformat(),
+        device=_device(),
+        seed=seed,
         command=_command(plan, players or []),
-    )  # fmt: skip
+    )
     ladders.write(file, found)
     if as_json:
         printing.print_json({"file": str(file), "rungs": [vars(rung) for rung in found.rungs]})

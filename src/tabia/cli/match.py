@@ -42,10 +42,17 @@ Out = Annotated[Path | None, typer.Option(help="Keep the games here; the same co
 
 
 def match(
-    game_id: GameId, players: Players, games: Games = 200, openings: Openings = None,
-    opening_moves: OpeningMoves = None, sprt: Sprt = None, seed: Seed = 0, batch: Batch = None, out: Out = None,
+    game_id: GameId,
+    players: Players,
+    games: Games = 200,
+    openings: Openings = None,
+    opening_moves: OpeningMoves = None,
+    sprt: Sprt = None,
+    seed: Seed = 0,
+    batch: Batch = None,
+    out: Out = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Play a match between two or more players; every opening is played in every seating.
 
     In three seats two players play sets of six: each alone against two of the other, from every seat.
@@ -63,9 +70,15 @@ def match(
 
     game = make(game_id)
     planned = Match(
-        game, tuple(room.make(spec, game) for spec in players), games, openings, opening_moves, seed,
-        batch or (64 if sprt else 256), None if sprt is None else bounds(sprt),
-    )  # fmt: skip
+        game,
+        tuple(room.make(spec, game) for spec in players),
+        games,
+        openings,
+        opening_moves,
+        seed,
+        batch or (64 if sprt else 256),
+        None if sprt is None else bounds(sprt),
+    )
     with saving(Keeper(out, "match", planned.settings)) as keeper, progress(planned.total) as show:
         played = play(planned, done=keeper.records, watch=watching(keeper.keep, show))
         keeper.keep(played.records, at_once=True)

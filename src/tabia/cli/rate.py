@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 Sources = Annotated[list[Path], typer.Argument(metavar="FILE... | RUN", help="Files of records, or one run directory.")]
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is given; the first, if none is named.")]
 AnchorElo = Annotated[float, typer.Option(help="The anchor's rating.")]
-Method = Annotated[str, typer.Option(help="bayes, or s2 for its sequential Elo (natural logarithm, no intervals).")]
+Method = Annotated[
+    str, typer.Option(help="bayes, or wandhoven for its sequential Elo (natural logarithm, no intervals).")
+]
 Plot = Annotated[Path | None, typer.Option(help="Draw rating against iteration: an .svg, .png or .pdf file.")]
 Games = Annotated[int, typer.Option("--games", min=1, help="Of a run: games of each pairing.")]
 Nearest = Annotated[int, typer.Option(min=1, help="Of a run: each checkpoint meets its nearest K.")]
@@ -57,10 +59,20 @@ def rate_group() -> None:
 
 @app.command(DEFAULT)
 def rate(
-    sources: Sources, anchor: Anchor = None, anchor_elo: AnchorElo = 0.0, method: Method = "bayes", plot: Plot = None,
-    games: Games = 40, nearest: Nearest = 3, checkpoints: Checkpoints = 12, simulations: Simulations = 64,
-    seed: Seed = 0, out: Out = None, game: RunGame = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    sources: Sources,
+    anchor: Anchor = None,
+    anchor_elo: AnchorElo = 0.0,
+    method: Method = "bayes",
+    plot: Plot = None,
+    games: Games = 40,
+    nearest: Nearest = 3,
+    checkpoints: Checkpoints = 12,
+    simulations: Simulations = 64,
+    seed: Seed = 0,
+    out: Out = None,
+    game: RunGame = None,
+    as_json: Json = False,
+) -> None:
     """Rate the players of recorded games, or a run's checkpoints in games among them, with 95% intervals.
 
     Two seats: Bayesian inference with draws and an advantage of the first seat. More seats: Plackett and Luce's model.
@@ -77,9 +89,14 @@ def rate(
         from tabia.games import make
 
         planned = among_checkpoints(
-            sources[0], most=checkpoints, simulations=simulations, games=games, nearest=nearest, seed=seed,
+            sources[0],
+            most=checkpoints,
+            simulations=simulations,
+            games=games,
+            nearest=nearest,
+            seed=seed,
             game=None if game is None else make(game),
-        )  # fmt: skip
+        )
         records = held(planned, out)
     else:
         records = list(iterate(sources))
@@ -90,9 +107,14 @@ app.command("ladder")(ladder.ladder)
 
 
 def report(
-    records: Sequence[Record], *, anchor: str | None, anchor_elo: float, method: str = "bayes",
-    plot: Path | None = None, as_json: bool = False,
-) -> None:  # fmt: skip
+    records: Sequence[Record],
+    *,
+    anchor: str | None,
+    anchor_elo: float,
+    method: str = "bayes",
+    plot: Path | None = None,
+    as_json: bool = False,
+) -> None:
     """Rate, print, plot."""
     from tabia.evaluation import standings
     from tabia.evaluation.plot import plot as draw
@@ -114,9 +136,9 @@ def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_el
     from tabia.evaluation.ratings import RatingError
     from tabia.games.errors import did_you_mean
 
-    if method == "s2":
+    if method == "wandhoven":
         if anchor is not None:
-            raise RatingError("--method s2 counts from the first player on; leave out --anchor.")
+            raise RatingError("--method wandhoven counts from the first player on; leave out --anchor.")
         ratings = standings.rate_in_order(records, anchor_elo=anchor_elo)
         rows = [{"name": name, "elo": elo, "error": None, **_score(records, name)} for name, elo in ratings.items()]
         return {"method": method, "players": rows}

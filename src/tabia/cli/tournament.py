@@ -22,10 +22,18 @@ Batch = Annotated[int, typer.Option(min=1, help="Games played side by side. The 
 
 
 def tournament(
-    game_id: GameId, players: Players, games: Games = 40, nearest: Nearest = None, opening_moves: OpeningMoves = None,
-    seed: Seed = 0, batch: Batch = 256, out: Out = None, anchor: rate.Anchor = None, anchor_elo: rate.AnchorElo = 0.0,
+    game_id: GameId,
+    players: Players,
+    games: Games = 40,
+    nearest: Nearest = None,
+    opening_moves: OpeningMoves = None,
+    seed: Seed = 0,
+    batch: Batch = 256,
+    out: Out = None,
+    anchor: rate.Anchor = None,
+    anchor_elo: rate.AnchorElo = 0.0,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Play a round robin, full or partial, and rate the players.
 
     Examples:

@@ -45,9 +45,16 @@ Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a lin
 
 
 def train(
-    game_id: GameId, recipe: RecipeName = None, out: Out = None, minutes: Minutes = None, seed: TrainSeed = None,
-    changes: Changes = None, tensorboard: Events = None, estimate: Estimate = False, as_json: Lines = False,
-) -> None:  # fmt: skip
+    game_id: GameId,
+    recipe: RecipeName = None,
+    out: Out = None,
+    minutes: Minutes = None,
+    seed: TrainSeed = None,
+    changes: Changes = None,
+    tensorboard: Events = None,
+    estimate: Estimate = False,
+    as_json: Lines = False,
+) -> None:
     """Train a player from the rules alone; Ctrl-C stops and saves, `tabia resume` goes on.
 
     Examples:
@@ -96,7 +103,7 @@ def resume(
         if minutes is not None or iterations is not None:
             training.extend(minutes=minutes or 0.0, iterations=iterations or 0)
         if training.progress >= 1.0:
-            finished = f"{path} is finished: {training.ledger.cycle} iterations. Its report: tabia report {path}"
+            finished = f"{path} is finished: {training.counters.iteration} iterations. Its report: tabia report {path}"
             typer.echo(f"{finished}{_named_game(training.config)}", err=True)
             typer.echo(_strength(training), err=True)
             typer.echo(
@@ -107,9 +114,10 @@ def resume(
 
 
 def report(
-    path: RunPath, rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
+    path: RunPath,
+    rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
     game: GameFile = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a run's report.md and its figures."""
     from tabia.training.report.report import write_report
     from tabia.training.run.directory import RunDirectory
@@ -237,7 +245,7 @@ def _strength(training: Training, *, one_line: bool = False) -> str:
     found = strength.latest(run)
     if found is not None:
         heading, results = strength.describe(found, config)
-        when = heading if found.iteration == training.ledger.cycle else f"Last measured: {heading}"
+        when = heading if found.iteration == training.counters.iteration else f"Last measured: {heading}"
         return f"{when}: {'; '.join(results)}." if one_line else "\n  ".join([f"{when}:", *results])
     return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
 

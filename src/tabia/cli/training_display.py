@@ -22,7 +22,7 @@ from tabia.cli import printing, training_panel
 from tabia.cli.echo import hide_control_echo
 from tabia.cli.training_panel import Sight, span
 from tabia.training.iteration import Report
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.report import strength
 from tabia.training.run import metrics
 from tabia.training.selfplay.replay import host_of
@@ -31,7 +31,7 @@ from tabia.training.state import whereabouts
 _COMPILING = "compiling the programs of this run first, which can take a minute"
 
 
-class Display(Onlooker):
+class Display(BaseObserver):
     """An observer that may hold a terminal; the base of all three."""
 
     def __enter__(self) -> Self:
@@ -55,7 +55,7 @@ def display(as_json: bool = False) -> Display:
 
 
 class Live(Display):
-    """A panel on stderr that is drawn anew four times a second, between cycles too."""
+    """A panel on stderr that is drawn anew four times a second, between iterations too."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
@@ -72,7 +72,7 @@ class Live(Display):
         self._live.start(refresh=True)
         atexit.register(self.close)  # a run may fail where nobody used `with`
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         if self.sight is not None:
             self.sight.note(metrics.fields(training, report))
         return {}
@@ -103,55 +103,64 @@ class Plain(Display):
 
     def begun(self, training: Training) -> None:
         self.sight = Sight(training)
-        config, cycle = training.config, training.ledger.cycle
-        length = f"{config.minutes:g} minutes" if config.minutes else f"{config.cycles:,} cycles"
-        since = f", from cycle {cycle:,}" if cycle else ""
+        config, iteration = training.config, training.counters.iteration
+        length = f"{config.minutes:g} minutes" if config.minutes else f"{config.iterations:,} iterations"
+        since = f", from iteration {iteration:,}" if iteration else ""
         self._say(f"{config.game}, recipe {config.recipe}, seed {config.seed}: {length}{since}, in {training.run.path}")
         self._say(_COMPILING)
-        if host_of(training.state.boards[0].ring) is not None:
+        if host_of(training.state.boards[0].buffer) is not None:
             self._say(f"the replay takes {whereabouts(training.state)}")
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         assert self.sight is not None
         line = metrics.fields(training, report)
         self.sight.note(line)
         if time.monotonic() - self._said >= self._every:
             self._said = time.monotonic()
             self._say(training_panel.line(self.sight))
-        found = training_panel.evaluations({name: (line["cycle"], value) for name, value in line.items()})
+        found = training_panel.evaluations({name: (line["iteration"], value) for name, value in line.items()})
         if found:
             words = "; ".join(f"{name} {value} ({more})" if more else f"{name} {value}" for name, value, more in found)
-            self._say(f"cycle {line['cycle']:,} | {words}")
+            self._say(f"iteration {line['iteration']:,} | {words}")
         return {}
 
     def saved(self, training: Training) -> None:
-        self._say(f"cycle {training.ledger.cycle:,} | saved")
+        self._say(f"iteration {training.counters.iteration:,} | saved")
 
     def stopping(self, training: Training) -> None:
         self._say("stopping and saving; Ctrl-C again exits without saving")
 
     def ended(self, training: Training, why: str) -> None:
-        ledger = training.ledger
-        took = span(ledger.seconds)
-        self._say(f"{why} after {ledger.cycle:,} cycles, {ledger.games:,} games and {took}, in {training.run.path}")
+        counters = training.counters
+        took = span(counters.seconds)
+        self._say(
+            f"{why} after {counters.iteration:,} iterations, {counters.games:,} games and {took}, in {training.run.path}"
+        )
 
     def _say(self, text: str) -> None:
         print(text, file=self._file or sys.stderr, flush=True)
 
 
 class JsonLines(Display):
-    """A JSON object a line on stdout: every cycle's metrics, and what happens between them as `event`."""
+    """A JSON object a line on stdout: every iteration's metrics, and what happens between them as `event`."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         self._write = write or (lambda text: print(text, flush=True))
 
     def begun(self, training: Training) -> None:
         config = training.config
-        self._tell("begun", training, game=config.game, recipe=config.recipe, seed=config.seed,
-                   minutes=config.minutes or None, cycles=None if config.minutes else config.cycles,
-                   doing=_COMPILING)  # fmt: skip
+        self._tell(
+            "begun",
+            training,
+            game=config.game,
+            recipe=config.recipe,
+            seed=config.seed,
+            minutes=config.minutes or None,
+            iterations=None if config.minutes else config.iterations,
+            doing=_COMPILING,
+        )
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         self._write(printing.json_line(metrics.fields(training, report)))
         return {}
 
@@ -162,10 +171,17 @@ class JsonLines(Display):
         self._tell("stopping", training)
 
     def ended(self, training: Training, why: str) -> None:
-        ledger, found = training.ledger, strength.latest(training.run)
-        self._tell("ended", training, why=why, seconds=round(ledger.seconds, 3), total_games=ledger.games,
-                   positions=ledger.positions, strength=None if found is None else found.to_dict())  # fmt: skip
+        counters, found = training.counters, strength.latest(training.run)
+        self._tell(
+            "ended",
+            training,
+            why=why,
+            seconds=round(counters.seconds, 3),
+            total_games=counters.games,
+            positions=counters.positions,
+            strength=None if found is None else found.to_dict(),
+        )
 
     def _tell(self, event: str, training: Training, **more: Any) -> None:
-        about = {"event": event, "run": str(training.run.path), "cycle": training.ledger.cycle}
+        about = {"event": event, "run": str(training.run.path), "iteration": training.counters.iteration}
         self._write(printing.json_line(about | more))

@@ -28,21 +28,23 @@ class Sight:
     training: Training
     pace: Pace = field(default_factory=Pace)
     latest: dict[str, Any] = field(default_factory=dict)  # the newest value of every number
-    measured: dict[str, tuple[int, Any]] = field(default_factory=dict)  # of evaluations: the cycle, and what was found
-    cycled: bool = False
-    learned: bool = False
+    measured: dict[str, tuple[int, Any]] = field(
+        default_factory=dict
+    )  # of evaluations: the iteration, and what was found
+    started: bool = False
+    learning: bool = False
     ended: str | None = None
 
     def __post_init__(self) -> None:
-        self.pace.note(self.training.ledger)
+        self.pace.note(self.training.counters)
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Take in a cycle's metrics."""
-        learned = self.learned or "loss_policy" in line
-        self.pace.note(self.training.ledger, afresh=not self.cycled or learned != self.learned)
-        self.cycled, self.learned = True, learned
+        """Take in an iteration's metrics."""
+        learning = self.learning or "loss_policy" in line
+        self.pace.note(self.training.counters, afresh=not self.started or learning != self.learning)
+        self.started, self.learning = True, learning
         self.latest.update(line)
-        self.measured.update({name: (line["cycle"], line[name]) for name in _EVALUATED if name in line})
+        self.measured.update({name: (line["iteration"], line[name]) for name in _EVALUATED if name in line})
 
     @property
     def state(self) -> str:
@@ -97,12 +99,17 @@ def evaluations(measured: Mapping[str, tuple[int, Any]]) -> list[Found]:
 
 def line(sight: Sight) -> str:
     """The run in one line of text."""
-    numbers, ledger = {name: value for block in _blocks(sight) for name, value in block}, sight.training.ledger
+    numbers, counters = {name: value for block in _blocks(sight) for name, value in block}, sight.training.counters
     parts = [
-        f"cycle {ledger.cycle:,} | {sight.training.progress:.0%}, {span(sight.pace.elapsed)}, {sight.left}".rstrip(", ")
+        f"iteration {counters.iteration:,} | {sight.training.progress:.0%}, {span(sight.pace.elapsed)}, {sight.left}".rstrip(
+            ", "
+        )
     ]
-    groups = (("games/s", "positions/s"), ("policy loss", "value loss", "entropy", "of target"),
-              ("length", "first seat", "draws", "agreement"))  # fmt: skip
+    groups = (
+        ("games/s", "positions/s"),
+        ("policy loss", "value loss", "entropy", "of target"),
+        ("length", "first seat", "draws", "agreement"),
+    )
     parts += [", ".join(f"{name} {numbers[name]}" for name in names) for names in groups]
     return " | ".join(parts)
 
@@ -111,7 +118,7 @@ def panel(sight: Sight) -> Panel:
     """The run as a panel that fits 80 columns."""
     config = sight.training.config
     parts: list[RenderableType] = [_bar(sight), ""]
-    if sight.cycled:
+    if sight.started:
         parts += [_numbers(sight), ""]
     else:
         parts += [Text("The programs of this run are compiled first, which can take a minute."), ""]
@@ -154,21 +161,35 @@ def _numbers(sight: Sight) -> Table:
 
 
 def _blocks(sight: Sight) -> list[list[tuple[str, str]]]:
-    ledger, latest = sight.training.ledger, sight.latest
+    counters, latest = sight.training.counters, sight.latest
 
     def shown(name: str, form: str) -> str:
         return "-" if latest.get(name) is None else format(latest[name], form)
 
     first = latest["scores"][0] if latest.get("scores") else None
     return [
-        [("cycle", f"{ledger.cycle:,}"), ("games", f"{ledger.games:,}"), ("positions", f"{ledger.positions:,}"),
-         ("games/s", rate(sight.pace.rate("games"))), ("positions/s", rate(sight.pace.rate("positions")))],
-        [("length", shown("length", ".1f")), ("first seat", "-" if first is None else f"{first:+.2f}"),
-         ("draws", shown("draws", ".0%")), ("agreement", shown("agrees", ".0%")), ("prior", shown("prior", ".2f"))],
-        [("policy loss", shown("loss_policy", ".3f")), ("value loss", shown("loss_value", ".3f")),
-         ("entropy", shown("entropy", ".2f")), ("of target", shown("target_entropy", ".2f")),
-         ("learning rate", shown("rate", ".1e"))],
-    ]  # fmt: skip
+        [
+            ("iteration", f"{counters.iteration:,}"),
+            ("games", f"{counters.games:,}"),
+            ("positions", f"{counters.positions:,}"),
+            ("games/s", rate(sight.pace.rate("games"))),
+            ("positions/s", rate(sight.pace.rate("positions"))),
+        ],
+        [
+            ("length", shown("length", ".1f")),
+            ("first seat", "-" if first is None else f"{first:+.2f}"),
+            ("draws", shown("draws", ".0%")),
+            ("agreement", shown("agrees", ".0%")),
+            ("prior", shown("prior", ".2f")),
+        ],
+        [
+            ("policy loss", shown("loss_policy", ".3f")),
+            ("value loss", shown("loss_value", ".3f")),
+            ("entropy", shown("entropy", ".2f")),
+            ("of target", shown("target_entropy", ".2f")),
+            ("learning rate", shown("rate", ".1e")),
+        ],
+    ]
 
 
 def _table(sight: Sight) -> Table:
@@ -177,10 +198,10 @@ def _table(sight: Sight) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     if sight.measured:
-        grid.add_row("evaluated", f"after cycle {max(cycle for cycle, _ in sight.measured.values()):,}")
+        grid.add_row("evaluated", f"after iteration {max(iteration for iteration, _ in sight.measured.values()):,}")
     for name, value, more in evaluations(sight.measured):
         grid.add_row(Text(name), Text.assemble((value, "bold"), f"  {more}"))
     saved = sight.training.saved
-    grid.add_row("checkpoint", "none yet" if saved < 0 else f"cycle {saved:,}")
+    grid.add_row("checkpoint", "none yet" if saved < 0 else f"iteration {saved:,}")
     grid.add_row("in", Text(str(sight.training.run.path)))
     return grid

@@ -20,9 +20,12 @@ from typing import IO
 
 KILOBYTE, MEGABYTE, GIGABYTE = 2**10, 2**20, 2**30
 _KINDS = (
-    (stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
-)  # fmt: skip
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 _SAFE = os.O_CLOEXEC | os.O_NONBLOCK  # without O_NONBLOCK, opening a FIFO waits for its other end
 
 

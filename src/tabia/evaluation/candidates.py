@@ -32,9 +32,18 @@ def pool(game: Game) -> list[str]:
     searches = [f"mcts:simulations={count}" for count in _ROLLOUTS if count * game.max_moves <= _ROLLOUT_MOVES]
     dialed = [f"network:{agent},temperature={value:g}" for value in _TEMPERATURES]
     return [
-        ANCHOR, *simple[:1], *dialed[:3], *simple[1:], *_minimax(game), *searches, dialed[3], *_checkpoints(game),
-        *dialed[4:], f"network:{agent}", *(f"az:{agent},simulations={count}" for count in _SIMULATIONS),
-    ]  # fmt: skip
+        ANCHOR,
+        *simple[:1],
+        *dialed[:3],
+        *simple[1:],
+        *_minimax(game),
+        *searches,
+        dialed[3],
+        *_checkpoints(game),
+        *dialed[4:],
+        f"network:{agent}",
+        *(f"az:{agent},simulations={count}" for count in _SIMULATIONS),
+    ]
 
 
 def _minimax(game: Game) -> list[str]:

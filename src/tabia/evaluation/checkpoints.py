@@ -18,9 +18,15 @@ from tabia.players import runs
 
 
 def among_checkpoints(
-    run: Path, *, most: int = 12, simulations: int = 64, games: int = 40, nearest: int = 3, seed: int = 0,
+    run: Path,
+    *,
+    most: int = 12,
+    simulations: int = 64,
+    games: int = 40,
+    nearest: int = 3,
+    seed: int = 0,
     game: Game | None = None,
-) -> Tournament:  # fmt: skip
+) -> Tournament:
     """A partial round robin of at most `most` checkpoints, evenly spread; of the game they name, if none is given."""
     steps = list(runs.steps(run))
     if len(steps) < 2:

@@ -63,10 +63,14 @@ class Plan:
         """Everything the games depend on, as one line of JSON."""
         return json.dumps(
             {
-                "game": self.game.id, "version": self.game.version, "players": self.specs, "games": self.games,
-                "opening_moves": self.opening_moves, "seed": self.seed,
+                "game": self.game.id,
+                "version": self.game.version,
+                "players": self.specs,
+                "games": self.games,
+                "opening_moves": self.opening_moves,
+                "seed": self.seed,
             }
-        )  # fmt: skip
+        )
 
     def match(self, players: tuple[Player, Player]) -> Match:
         """The match of one pairing: all its games side by side, so that every player needs few programs."""
@@ -74,14 +78,19 @@ class Plan:
         # On an accelerator a full batch costs as little as a small one; on a CPU the late, small batches are cheaper.
         smallest = power_of_two(self.games // (8 if jax.default_backend() == "cpu" else 2))
         return Match(
-            self.game, players, self.games, opening_moves=self.opening_moves, seed=game_seed(self.seed, own),
-            together=self.games + 8, smallest=max(8, smallest),
-        )  # fmt: skip
+            self.game,
+            players,
+            self.games,
+            opening_moves=self.opening_moves,
+            seed=game_seed(self.seed, own),
+            together=self.games + 8,
+            smallest=max(8, smallest),
+        )
 
 
 def measure(
     plan: Plan, *, done: Sequence[Record] = (), watch: Watch | None = None, tell: Tell | None = None
-) -> list[Record]:  # fmt: skip
+) -> list[Record]:
     """Play everything that a ladder needs, or what is left of it after the games `done`."""
     arena = _Arena(plan, done, watch)
     ladder: list[Rung] = []

@@ -105,11 +105,16 @@ class Match:
         """Everything the games depend on, as one line of JSON: a match is continued only where it is the same."""
         return json.dumps(
             {
-                **identity.fields(self.game, prefix=""), "players": self.specs, "games": self.games,
-                "openings": self.openings, "opening_moves": self.opening_moves, "seed": self.seed,
-                "together": self.together, "test": self.test,
+                **identity.fields(self.game, prefix=""),
+                "players": self.specs,
+                "games": self.games,
+                "openings": self.openings,
+                "opening_moves": self.opening_moves,
+                "seed": self.seed,
+                "together": self.together,
+                "test": self.test,
             }
-        )  # fmt: skip
+        )
 
     def seated(self, round_: int) -> list[Seated]:
         """The games of a round (counted from 0), not begun."""
@@ -119,9 +124,16 @@ class Match:
         for seating in self.seatings:
             specs = tuple(self.specs[player] for player in seating)
             record = Record(
-                self.game.id, self.game.version, specs, (), blank, len(opening.actions), opening.seed, round_ + 1,
+                self.game.id,
+                self.game.version,
+                specs,
+                (),
+                blank,
+                len(opening.actions),
+                opening.seed,
+                round_ + 1,
                 "unfinished",
-            )  # fmt: skip
+            )
             games.append(Seated(seating, record, list(opening.actions)))
         return games
 

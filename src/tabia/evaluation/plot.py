@@ -47,9 +47,13 @@ def plot(
         axes = figure.subplots()
         rows = [row for _, row in trained]
         axes.errorbar(
-            [step for step, _ in trained], [elo[row] for row in rows], yerr=[error[row] for row in rows],
-            marker="o", markersize=3, capsize=2,
-        )  # fmt: skip
+            [step for step, _ in trained],
+            [elo[row] for row in rows],
+            yerr=[error[row] for row in rows],
+            marker="o",
+            markersize=3,
+            capsize=2,
+        )
         for row, step in enumerate(known):
             if step is None:
                 label = f" {printable(shorten(names[row]))}"  # Matplotlib leaves out one that starts with `_`

@@ -102,9 +102,14 @@ def _answers(player: Player, states: State, rows: np.ndarray, legal: np.ndarray)
 
 
 def _merged(
-    children: State, over: np.ndarray, keys: np.ndarray, lines: np.ndarray, paths: list[tuple[int, ...]],
-    parents: np.ndarray, actions: np.ndarray,
-) -> tuple[State, np.ndarray, list[tuple[int, ...]]]:  # fmt: skip
+    children: State,
+    over: np.ndarray,
+    keys: np.ndarray,
+    lines: np.ndarray,
+    paths: list[tuple[int, ...]],
+    parents: np.ndarray,
+    actions: np.ndarray,
+) -> tuple[State, np.ndarray, list[tuple[int, ...]]]:
     """The positions to go on from, each once, with the number of lines that lead to it and one of them."""
     going = np.flatnonzero(~over)
     if not len(going):

@@ -61,9 +61,15 @@ class Ratings:
 
 
 def rate_two(
-    names: Sequence[str], outcomes: Outcomes, *, anchor: int = 0, anchor_elo: float = 0.0, prior: float = 1000.0,
-    advantage: bool = True, draws: bool = True,
-) -> Ratings:  # fmt: skip
+    names: Sequence[str],
+    outcomes: Outcomes,
+    *,
+    anchor: int = 0,
+    anchor_elo: float = 0.0,
+    prior: float = 1000.0,
+    advantage: bool = True,
+    draws: bool = True,
+) -> Ratings:
     """Rate the players of two-seat games.
 
     `prior` is the standard deviation, in Elo, of a player's strength before any game: wide enough not to matter
@@ -80,9 +86,15 @@ def rate_two(
 
 
 def rate_many(
-    names: Sequence[str], players: np.ndarray, scores: np.ndarray, *, anchor: int = 0, anchor_elo: float = 0.0,
-    prior: float = 1000.0, advantage: bool = True,
-) -> Ratings:  # fmt: skip
+    names: Sequence[str],
+    players: np.ndarray,
+    scores: np.ndarray,
+    *,
+    anchor: int = 0,
+    anchor_elo: float = 0.0,
+    prior: float = 1000.0,
+    advantage: bool = True,
+) -> Ratings:
     """Rate the players of games with any number of seats from who sat where [G, P] and what they scored [G, P]."""
     _check(names, float(len(players)), anchor)
     seats = players.shape[1]
@@ -160,9 +172,15 @@ def _newton(cost: Callable[[Array], Array], start: Array, free: Array, *, rounds
 
 
 def _read(
-    names: Sequence[str], point: np.ndarray, curvature: np.ndarray, free: np.ndarray, anchor: int, anchor_elo: float,
-    *, two: bool,
-) -> Ratings:  # fmt: skip
+    names: Sequence[str],
+    point: np.ndarray,
+    curvature: np.ndarray,
+    free: np.ndarray,
+    anchor: int,
+    anchor_elo: float,
+    *,
+    two: bool,
+) -> Ratings:
     players = len(names)
     covariance = np.linalg.inv(curvature) * np.outer(free, free) * ELO**2
     errors = _Z * np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -188,12 +206,12 @@ def _check(names: Sequence[str], games: float, anchor: int) -> None:
 
 
 def sequential_elo(opponent: float, points: float, games: int) -> float:
-    """S2's rating of a new version from `points` of `games` against an older one: r = r_old - 400 ln((1 - s) / s).
+    """Wandhoven's rating of a new version from `points` of `games` against an older one: r = r_old - 400 ln((1 - s) / s).
 
-    S2 takes the natural logarithm, so its points are not Elo's: one of its 400 stands for a factor e, not 10. A clean
+    Wandhoven 2022 takes the natural logarithm, so its points are not Elo's: one of its 400 stands for a factor e, not 10. A clean
     score is counted as half a game short of it, since its logarithm has no end.
 
-    >>> round(sequential_elo(100, 13, 23))  # 1.3 wins for each loss, S2's gate
+    >>> round(sequential_elo(100, 13, 23))  # 1.3 wins for each loss, Wandhoven's gate
     205
     """
     share = min(max(points / games, 0.5 / games), 1.0 - 0.5 / games)

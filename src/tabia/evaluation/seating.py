@@ -15,7 +15,7 @@ class MatchError(TabiaError):
 def seatings(game: Game, players: Sequence[str]) -> list[tuple[int, ...]]:
     """Every seating of one round, each naming the player (by number) of every seat.
 
-    As many players as seats rotate through the seats. Two players in more than two seats play S3's sets: one against
+    As many players as seats rotate through the seats. Two players in more than two seats play Schulte's sets: one against
     all others and all others against one, from every seat; six games in three seats. A player who meets only itself
     has one seating.
 

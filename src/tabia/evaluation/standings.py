@@ -57,13 +57,13 @@ def outcomes(records: Sequence[Record], known: Sequence[str]) -> Outcomes:
 
 
 def rate_in_order(records: Sequence[Record], *, anchor_elo: float = 0.0) -> dict[str, float]:
-    """S2's way: each player's rating from its games with the latest before it that it met; the first has `anchor_elo`.
+    """Wandhoven's way: each player's rating from its games with the latest before it that it met; the first has `anchor_elo`.
 
     The order is that in which players appear. A player who met nobody before it cannot be rated.
     """
     fresh = counted(records)
     if len(fresh[0].players) != 2:
-        raise RatingError("S2's sequential ratings are for games of two seats; leave out --method s2.")
+        raise RatingError("Wandhoven's sequential ratings are for games of two seats; leave out --method wandhoven.")
     known = names(fresh)
     tables = outcomes(fresh, known)
     points = tables.wins + tables.losses.T + 0.5 * (tables.draws + tables.draws.T)
@@ -72,7 +72,7 @@ def rate_in_order(records: Sequence[Record], *, anchor_elo: float = 0.0) -> dict
     for index, name in enumerate(known[1:], start=1):
         met = [earlier for earlier in range(index) if games[index, earlier]]
         if not met:
-            raise RatingError(f"{name} met no player that came before it, so S2's way cannot rate it.")
+            raise RatingError(f"{name} met no player that came before it, so Wandhoven's way cannot rate it.")
         played = int(games[index, met[-1]])
         ratings[name] = sequential_elo(ratings[known[met[-1]]], float(points[index, met[-1]]), played)
     return ratings

@@ -1,7 +1,7 @@
 """What a match's games add up to: shares of the points with 95% intervals, by player and by seat.
 
 With two seats a win is 1 point and a draw half a point each. With more seats the game's own scores are the points
-(S3: 3, 1, 0), counted from the lowest a seat can get. The games of one round share an opening and are not independent;
+(Schulte 2021: 3, 1, 0), counted from the lowest a seat can get. The games of one round share an opening and are not independent;
 rounds are. So the spread of the rounds' shares tells how many independent games the match is worth, and the
 interval is Wilson's for that many: honest with few games and near 0 and 1.
 """
@@ -119,9 +119,16 @@ def _side(game: Game, records: Sequence[Record], name: str, whose: Whose) -> Sid
     rounds = [_points(game, together, whose) for together in _by_round(concerned)]
     share, low, high = interval([own for own, _ in rounds], [total for _, total in rounds])
     return Side(
-        name, len(scores), places.count(1), places.count(0), places.count(-1),
-        float(np.mean(scores)) if scores else 0.0, share, low, high,
-    )  # fmt: skip
+        name,
+        len(scores),
+        places.count(1),
+        places.count(0),
+        places.count(-1),
+        float(np.mean(scores)) if scores else 0.0,
+        share,
+        low,
+        high,
+    )
 
 
 def _points(game: Game, records: Sequence[Record], whose: Whose) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Tournaments: every player meets every other, or only its nearest in the order given (S5's partial round robin)."""
+"""Tournaments: every player meets every other, or only its nearest in the order given (Glimmerfors's partial round robin)."""
 
 from __future__ import annotations
 
@@ -43,11 +43,15 @@ class Tournament:
         """Everything the games depend on, as one line of JSON."""
         return json.dumps(
             {
-                **identity.fields(self.game, prefix=""), "players": self.specs, "games": self.games,
-                "nearest": self.nearest, "opening_moves": self.opening_moves, "seed": self.seed,
+                **identity.fields(self.game, prefix=""),
+                "players": self.specs,
+                "games": self.games,
+                "nearest": self.nearest,
+                "opening_moves": self.opening_moves,
+                "seed": self.seed,
                 "together": self.together,
             }
-        )  # fmt: skip
+        )
 
     @property
     def total(self) -> int:
@@ -62,10 +66,14 @@ class Tournament:
             pair = (self.players[one], self.players[other])
             found.append(
                 Match(
-                    self.game, pair, self.games, opening_moves=self.opening_moves, seed=game_seed(self.seed, number),
+                    self.game,
+                    pair,
+                    self.games,
+                    opening_moves=self.opening_moves,
+                    seed=game_seed(self.seed, number),
                     together=self.together,
                 )
-            )  # fmt: skip
+            )
         return found
 
 

@@ -1,4 +1,4 @@
-"""Chinese checkers: S3's game for three on 37 fields and, by parameter, the games on the star of 121.
+"""Chinese checkers: Schulte's game for three on 37 fields and, by parameter, the games on the star of 121.
 
                  i1                 Three seats on 37 fields: seat 0 starts on the six fields c3 c4 c5 b1 b2 a1 and
                h1  h2               runs up to g3 g4 g5 h1 h2 i1; seat 1 starts at the upper left (g1), seat 2 at
@@ -10,7 +10,7 @@
                b1  b2               it is drawn here, whoever moves. `tabia.games.star` has the numbers of the fields.
                  a1
 
-On 37 fields (S3, sections 2 and 7) a piece steps to a free neighbor, or jumps over one piece of anybody's to the
+On 37 fields (Schulte 2021, sections 2 and 7) a piece steps to a free neighbor, or jumps over one piece of anybody's to the
 free field behind, and on from there. It may not enter the points of the star that are neither its start nor its end
 zone, nor leave the end zone again: both bind every landing of a ladder. A seat passes if and only if it can do nothing
 else. First place, 3 points: all own pieces in the end zone. After that, second place, 1 point: the end zone is full,
@@ -163,7 +163,7 @@ class ChineseCheckers(Game):
         return fields[seen].astype(jnp.float32).reshape(self.observation_shape)
 
     def position(self, state: State) -> Array:
-        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (S3, section 7.1).
+        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (Schulte 2021, section 7.1).
 
         Where play continues for places, also the scores so far: a zone that was full may be left by other seats.
         """
@@ -175,7 +175,7 @@ class ChineseCheckers(Game):
     def heuristic(self, state: State) -> Array:
         """The rows each seat's pieces have gone up: -1 at the start, 1 with all of them in the end zone.
 
-        The moves that raise the mover's own number most are the Greedy agent's (S3, section 4.2). Under `rules=people`
+        The moves that raise the mover's own number most are the Greedy agent's (Schulte 2021, section 4.2). Under `rules=people`
         a seat that has finished has 1, wherever its other pieces are.
         """
         rows = jnp.where(pieces(state.board, self.players), jnp.asarray(self._seating.heights), 0).sum(axis=1)

@@ -122,7 +122,7 @@ class Connect(Game):
         return planes.astype(jnp.float32)
 
     def heuristic(self, state: State) -> Array:
-        """Each seat's open pairs less its best rival's, by the number of fields (S1, section 4.2, n = 2).
+        """Each seat's open pairs less its best rival's, by the number of fields (Sanz & Villanueva 2021, section 4.2, n = 2).
 
         A pair is two stones in a row; it is open unless both its ends are a rival's stone or the edge.
         """

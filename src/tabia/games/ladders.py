@@ -4,7 +4,7 @@ A jump goes two fields along a direction, so it keeps the parity of row and colu
 jump grids, and a ladder, which is any number of jumps by one piece, ends in the grid where it began. So actions are
 
     fields x 6 steps  |  pairs of fields in grid 1  |  grid 2  |  grid 3  |  grid 4  |  pass
-    25 x 6 = 150      |  9 x 9                      |  6 x 6   |  6 x 6   |  4 x 4   |  1       = 320 (37 fields, S3)
+    25 x 6 = 150      |  9 x 9                      |  6 x 6   |  6 x 6   |  4 x 4   |  1       = 320 (37 fields, Schulte 2021)
     121 x 6 = 726     |  37 x 37                    |  28 x 28 |  28 x 28 |  28 x 28 |  1       = 4,448 (121 fields)
 
 always seen from the bottom corner. Axis letters: A actions, F fields (the number F: none), G grids, N fields of the

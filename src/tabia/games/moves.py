@@ -53,9 +53,7 @@ def walk(game: Game, text: str, *, seed: int = 0) -> Iterator[tuple[State, int |
             yield state, action
 
 
-def next_move(
-    game: Game, word: str, state: State, number: int, legal: np.ndarray | None = None
-) -> tuple[int, str]:  # fmt: skip
+def next_move(game: Game, word: str, state: State, number: int, legal: np.ndarray | None = None) -> tuple[int, str]:
     """The first move of `word`, number `number` of its game, and what is left of it; `legal` [A] saves asking again."""
     open_to = np.flatnonzero(np.asarray(game.legal(state) if legal is None else legal)).tolist()
     lowered = word.lower()

@@ -4,7 +4,7 @@
                h1  h2               has 121. Fields are numbered row by row from the top left: field 0 is i1, field
      g1  g2  g3  g4  g5  g6  g7     36 is a1. A name is the row's letter, from the bottom, and the place along it.
        f1  f2  f3  f4  f5  f6
-         e1  e2  e3  e4  e5         As a square array (S3, figure 2.2.0) each row shifts half a field to the left of
+         e1  e2  e3  e4  e5         As a square array (Schulte 2021, figure 2.2.0) each row shifts half a field to the left of
        d1  d2  d3  d4  d5  d6       the one below it, so that the neighbors of [row, column] lie at [0, -1], [0, 1],
      c1  c2  c3  c4  c5  c6  c7     [-1, 0] (upper left), [-1, 1] (upper right), [1, -1] (lower left) and [1, 0].
                b1  b2
@@ -22,9 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 DIRECTIONS = {  # rows and columns a step
-    "left": (0, -1), "right": (0, 1), "upper left": (-1, 0), "upper right": (-1, 1),
-    "lower left": (1, -1), "lower right": (1, 0),
-}  # fmt: skip
+    "left": (0, -1),
+    "right": (0, 1),
+    "upper left": (-1, 0),
+    "upper right": (-1, 1),
+    "lower left": (1, -1),
+    "lower right": (1, 0),
+}
 CORNERS = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
 """Where the seats sit, by their number."""
 

@@ -21,10 +21,12 @@ from tabia.games import drawing
 from tabia.games.game import Cell, Game, Key, Symmetry, square_symmetries
 
 _LINES = np.array(
-    [sum(1 << field for field in line) for line in
-     ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))],
+    [
+        sum(1 << field for field in line)
+        for line in ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+    ],
     dtype=np.uint32,
-)  # fmt: skip
+)
 _FIELDS = np.arange(9, dtype=np.uint32)
 _FULL = np.uint32(0b111_111_111)
 

@@ -128,11 +128,18 @@ def _check_words(config: NetworkConfig) -> None:
 
 def _check_numbers(config: NetworkConfig) -> None:
     bounds: dict[str, tuple[float, float]] = {
-        "blocks": (0, _MOST_BLOCKS), "filters": (1, _MOST_WIDE), "kernel": (1, 15), "slope": (0, 1),
-        "norm_momentum": (0, 1), "pool_every": (0, _MOST_BLOCKS),
-        "policy_filters": (1, _MOST_WIDE), "policy_planes": (1, _MOST_WIDE), "policy_extra": (0, _MOST_WIDE),
-        "value_filters": (1, _MOST_WIDE), "value_units": (0, _MOST_WIDE),
-    }  # fmt: skip
+        "blocks": (0, _MOST_BLOCKS),
+        "filters": (1, _MOST_WIDE),
+        "kernel": (1, 15),
+        "slope": (0, 1),
+        "norm_momentum": (0, 1),
+        "pool_every": (0, _MOST_BLOCKS),
+        "policy_filters": (1, _MOST_WIDE),
+        "policy_planes": (1, _MOST_WIDE),
+        "policy_extra": (0, _MOST_WIDE),
+        "value_filters": (1, _MOST_WIDE),
+        "value_units": (0, _MOST_WIDE),
+    }
     for name, (low, high) in bounds.items():
         if not low <= getattr(config, name) <= high:
             raise NetworkError(f"A network's {name} is from {low} to {high}; got {quote(getattr(config, name))}.")

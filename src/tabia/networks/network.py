@@ -69,9 +69,14 @@ class Network:
         return Variables(*training_layers.start(self.layers, key))
 
     def apply(
-        self, variables: Variables, observations: Array, *, train: bool = False, key: Array | None = None,
+        self,
+        variables: Variables,
+        observations: Array,
+        *,
+        train: bool = False,
+        key: Array | None = None,
         dtype: DTypeLike = jnp.float32,
-    ) -> tuple[Outputs, Tree]:  # fmt: skip
+    ) -> tuple[Outputs, Tree]:
         """The outputs for observations [B, H, W, C], and the statistics, renewed if `train`.
 
         Training normalizes by the batch and, where the configuration has dropout, needs a key. `dtype` is what the

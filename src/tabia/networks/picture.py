@@ -128,7 +128,7 @@ def _says(network: Network, name: str) -> tuple[str, str]:
 
 def _layer(
     sheet: _Sheet, network: Network, row: Row, center: float, y: float, *, rectified: bool = False, note: str = "{}"
-) -> float:  # fmt: skip
+) -> float:
     sheet.arrow(center, y, y + _GAP)
     title, detail = _words(network, row, rectified=rectified)
     return sheet.box(center, y + _GAP, note.format(title), detail, "conv" if row.layer.kernel else "dense")

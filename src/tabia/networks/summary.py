@@ -76,11 +76,14 @@ def summary(network: Network) -> str:
     table = [_line(header, widths), _line(tuple("-" * width for width in widths), widths)]
     table += [_line(line, widths) for line in lines]
     total = counts(network)
-    return "\n".join([
-        *table, "",
-        f"{total.trainable:,} trainable numbers, {total.all:,} with moving statistics; "
-        f"{total.multiplications:,} multiplications a position.",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *table,
+            "",
+            f"{total.trainable:,} trainable numbers, {total.all:,} with moving statistics; "
+            f"{total.multiplications:,} multiplications a position.",
+        ]
+    )
 
 
 def describe(layer: Layer) -> str:

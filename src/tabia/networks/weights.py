@@ -39,9 +39,13 @@ class Loaded(NamedTuple):
 
 
 def save(
-    path: str | Path, network: Network, weights: Weights, metadata: Mapping[str, Any] | None = None, *,
+    path: str | Path,
+    network: Network,
+    weights: Weights,
+    metadata: Mapping[str, Any] | None = None,
+    *,
     store: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write weights to a file, atomically: a reader finds the old file or the new one.
 
     `store` ("float32", "float16", "bfloat16") is the type in the file; without, each tensor's own. Half precision

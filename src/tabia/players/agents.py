@@ -87,11 +87,20 @@ def read(name: str) -> Shipped:
     strength = tuple(Strength(**entry) for entry in told.get("strength", []))
     versions = tuple(Version(**entry) for entry in told.get("versions", []))
     return Shipped(
-        name=name, game=str(noted["game"]), about=told["about"], network=trunk(manifest.network.config),
-        bytes=path.stat().st_size, recipe=str(noted["recipe"]), seed=int(noted["seed"]),
-        minutes=float(noted["minutes"]), device=told["device"], date=told["date"], card=told["card"],
-        strength=strength, versions=versions,
-    )  # fmt: skip
+        name=name,
+        game=str(noted["game"]),
+        about=told["about"],
+        network=trunk(manifest.network.config),
+        bytes=path.stat().st_size,
+        recipe=str(noted["recipe"]),
+        seed=int(noted["seed"]),
+        minutes=float(noted["minutes"]),
+        device=told["device"],
+        date=told["date"],
+        card=told["card"],
+        strength=strength,
+        versions=versions,
+    )
 
 
 def best(game: str) -> str | None:

@@ -23,7 +23,7 @@ from tabia.games.session import Table
 from tabia.players.modifiers import Modified
 from tabia.players.perfect import Perfect
 from tabia.players.player import Choice, Player
-from tabia.players.searching import Instinct, Lookahead, Searcher
+from tabia.players.searching import MCTSPlayer, MinimaxPlayer, NetworkPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
 
 LONGEST_LINE = 60
@@ -82,8 +82,8 @@ def look(player: Player, state: State, key: Array, ply: int) -> Analysis:
     # As in `Modified.choose`: the inner player gets the first half of the key, so both answer alike.
     inner, own, stray = (player.player, *jax.random.split(key)) if isinstance(player, Modified) else (player, key, key)
     over = bool(player.game.over(state))
-    result = inner.look(states, own) if isinstance(inner, Searcher) and not over else None
-    choice = inner.told(result) if isinstance(inner, Searcher) and result else inner.choose(states, own, plies)
+    result = inner.look(states, own) if isinstance(inner, MCTSPlayer) and not over else None
+    choice = inner.told(result) if isinstance(inner, MCTSPlayer) and result else inner.choose(states, own, plies)
     if isinstance(player, Modified):
         choice = player.stray(choice, states, stray, plies)
     line, tree = list[str](), None
@@ -91,7 +91,7 @@ def look(player: Player, state: State, key: Array, ply: int) -> Analysis:
         action = int(choice.actions[0])
         line = main_line(player.game, result, action=action)
         tree = branches(player.game, result, action=action)
-    elif isinstance(inner, Perfect | Lookahead | Instinct):
+    elif isinstance(inner, Perfect | MinimaxPlayer | NetworkPlayer):
         line = _expected(inner, states, choice.actions, own)
     return tell(player.game, states, choice, line=line or None, tree=tree)[0]
 

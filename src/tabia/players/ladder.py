@@ -92,9 +92,14 @@ def read(path: Path) -> Ladder:
     try:
         rungs = tuple(_rung(entry) for entry in fields["rung"])
         ladder = Ladder(
-            game=str(fields["game"]), version=int(fields["version"]), rungs=rungs, date=str(fields["date"]),
-            device=str(fields["device"]), seed=int(fields["seed"]), command=str(fields["command"]),
-        )  # fmt: skip
+            game=str(fields["game"]),
+            version=int(fields["version"]),
+            rungs=rungs,
+            date=str(fields["date"]),
+            device=str(fields["device"]),
+            seed=int(fields["seed"]),
+            command=str(fields["command"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise LadderError(f"{path} is not a ladder: {error!r}. `tabia rate ladder GAME` writes one.") from None
     if not rungs or any(one.elo > other.elo for one, other in pairwise(rungs)):

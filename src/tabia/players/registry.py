@@ -10,8 +10,15 @@ from tabia.games.game import Game
 from tabia.players import modifiers, own, perfect, runs
 from tabia.players.modifiers import Modified
 from tabia.players.player import Player
-from tabia.players.searching import FINAL_RULES, Instinct, Lookahead, Searcher, can_finish, evaluator
-from tabia.players.simple import Greedy, Initialize, Random
+from tabia.players.searching import (
+    FINAL_RULES,
+    MCTSPlayer,
+    MinimaxPlayer,
+    NetworkPlayer,
+    can_search_winning_moves,
+    evaluator,
+)
+from tabia.players.simple import GreedyPlayer, InitializePlayer, RandomPlayer
 from tabia.players.spec import Options, PlayerError, Spec, is_file, parse
 from tabia.search import Gumbel, Noise, Omc, Pbbm, Puct, Search, SearchError, Uct, checks
 from tabia.search.evaluators import Rollout
@@ -62,19 +69,19 @@ def _modified(player: Player, options: Options) -> Player:
 
 
 def _random(game: Game, spec: Spec, options: Options) -> Player:
-    return Random(game, str(spec))
+    return RandomPlayer(game, str(spec))
 
 
 def _greedy(game: Game, spec: Spec, options: Options) -> Player:
-    return Greedy(game, str(spec))
+    return GreedyPlayer(game, str(spec))
 
 
 def _initialize(game: Game, spec: Spec, options: Options) -> Player:
-    return Initialize(game, str(spec))
+    return InitializePlayer(game, str(spec))
 
 
 def _minimax(game: Game, spec: Spec, options: Options) -> Player:
-    return Lookahead(Minimax(game, options.whole("depth", 5)), str(spec))
+    return MinimaxPlayer(Minimax(game, options.whole("depth", 5)), str(spec))
 
 
 def _mcts(game: Game, spec: Spec, options: Options) -> Player:
@@ -84,7 +91,7 @@ def _mcts(game: Game, spec: Spec, options: Options) -> Player:
     search = Search(game, rollout, _simulations(game, options, 800, seconds, leaves), _rule(options), leaves=leaves)
     checks.work("simulations * rollouts", search.simulations * rollout.count)
     final = options.word("final", "visits", list(FINAL_RULES))
-    return Searcher(search, str(spec), None, seconds, FINAL_RULES[final])
+    return MCTSPlayer(search, str(spec), None, seconds, FINAL_RULES[final])
 
 
 def _rule(options: Options) -> Rule:
@@ -110,7 +117,7 @@ def _simulations(game: Game, options: Options, default: int, seconds: float | No
 
 def _network(game: Game, spec: Spec, options: Options) -> Player:
     agent = runs.find(game, spec, options)
-    return Instinct(game, agent.network, agent.parameters, str(spec), options.flag("symmetries", False))
+    return NetworkPlayer(game, agent.network, agent.parameters, str(spec), options.flag("symmetries", False))
 
 
 def _az(game: Game, spec: Spec, options: Options) -> Player:
@@ -120,20 +127,20 @@ def _az(game: Game, spec: Spec, options: Options) -> Player:
     noise = options.number("noise", 0.0, low=0.0, high=1.0)
     gumbel = options.word("select", "puct" if seconds else "gumbel", ["gumbel", "puct"]) == "gumbel"
     agent = runs.find(game, spec, options)
-    finish, symmetries = options.flag("finish", can_finish(game)), options.flag("symmetries", False)
+    finish, symmetries = options.flag("winning_moves_first", can_search_winning_moves(game)), options.flag("symmetries", False)
     evaluate = evaluator(game, agent.network, finish=finish, symmetries=symmetries)
     if gumbel:
         options.only_with("c", "select=puct")
-        rule: Rule = Gumbel(considered=options.whole("considered", 16), noise=noise)
-        return Searcher(
+        rule: Rule = Gumbel(considered=options.whole("considered_actions", 16), noise=noise)
+        return MCTSPlayer(
             Search(game, evaluate, simulations, rule, leaves=leaves), str(spec), agent.parameters, seconds
-        )  # fmt: skip
-    options.only_with("considered", "select=gumbel")
+        )
+    options.only_with("considered_actions", "select=gumbel")
     stirred = Noise(fraction=noise) if noise > 0 else None
     search = Search(
         game, evaluate, simulations, Puct(options.number("c", 1.25, low=0.0, high=1e6)), noise=stirred, leaves=leaves
-    )  # fmt: skip
-    return Searcher(search, str(spec), agent.parameters, seconds)
+    )
+    return MCTSPlayer(search, str(spec), agent.parameters, seconds)
 
 
 def _perfect(game: Game, spec: Spec, options: Options) -> Player:

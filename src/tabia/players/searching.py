@@ -26,7 +26,7 @@ from tabia.search.budget import Budget
 from tabia.search.checks import Fault
 from tabia.search.choice import best_value, max_robust, most_visits, secure
 from tabia.search.errors import SearchError
-from tabia.search.evaluators import Evaluate, Finishing
+from tabia.search.evaluators import Evaluate, WinningMovesFirst
 from tabia.search.evaluators import Network as Evaluator
 from tabia.search.minimax import Minimax
 from tabia.search.roots import Result
@@ -44,8 +44,8 @@ FINAL_RULES: dict[str, Final] = {
 
 
 @dataclass(frozen=True)
-class Lookahead:
-    """Minimax to a depth with the game's own heuristic (S1), any of the best moves."""
+class MinimaxPlayer:
+    """Minimax to a depth with the game's own heuristic (Sanz & Villanueva 2021), any of the best moves."""
 
     minimax: Minimax
     spec: str
@@ -55,11 +55,11 @@ class Lookahead:
         return self.minimax.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        return _looked_ahead(self.minimax, states, key)
+        return _minimax_choice(self.minimax, states, key)
 
 
 @partial(jax.jit, static_argnums=0)
-def _looked_ahead(minimax: Minimax, states: State, key: Array) -> Choice:
+def _minimax_choice(minimax: Minimax, states: State, key: Array) -> Choice:
     outlook = minimax.explore(states, key)
     mover = jax.vmap(minimax.game.mover)(states)
     own = jnp.take_along_axis(outlook.branches, mover[:, None, None], axis=-1)[..., 0]
@@ -69,7 +69,7 @@ def _looked_ahead(minimax: Minimax, states: State, key: Array) -> Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Searcher:
+class MCTSPlayer:
     """Tree search with whatever the search was given: rollouts (MCTS) or a network (AlphaZero).
 
     With `seconds` the search also stops by the clock, which is for the whole batch and is looked at between chunks of
@@ -132,9 +132,7 @@ def chunk(simulations: int, leaves: int, *, most: int = 64) -> int:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _searched(
-    search: Search, final: Final | None, parameters: Any, states: State, key: Array
-) -> tuple[Choice, Fault]:  # fmt: skip
+def _searched(search: Search, final: Final | None, parameters: Any, states: State, key: Array) -> tuple[Choice, Fault]:
     """Compiled as a whole, so that the tree never leaves the device's memory."""
     result = search.explore(parameters, states, key)
     going = ~jax.vmap(search.game.over)(states)
@@ -195,7 +193,7 @@ FEW_ACTIONS = 100
 """Games with more are too dear to have every action played at each leaf."""
 
 
-def can_finish(game: Game) -> bool:
+def can_search_winning_moves(game: Game) -> bool:
     """Whether to look for moves that win at once where nobody says: few actions, Tabia's own rules, no chance."""
     return not game.chance and game.num_actions <= FEW_ACTIONS and is_own(game.id)
 
@@ -203,11 +201,11 @@ def can_finish(game: Game) -> bool:
 def evaluator(game: Game, network: Network, *, finish: bool, symmetries: bool = False) -> Evaluate:
     """A network as evaluator, asked in every symmetry if `symmetries`; with an eye for moves that win if `finish`."""
     asked = Evaluator(game, Forward(network), symmetries)
-    return Finishing(game, asked) if finish else asked
+    return WinningMovesFirst(game, asked) if finish else asked
 
 
 @dataclass(frozen=True, eq=False)
-class Instinct:
+class NetworkPlayer:
     """A network alone: the move it likes best."""
 
     game: Game
@@ -218,14 +216,14 @@ class Instinct:
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         asked = evaluator(self.game, self.network, finish=False, symmetries=self.symmetries)
-        choice, fault = _instinct(self.game, asked, self.parameters, states)
+        choice, fault = _network_choice(self.game, asked, self.parameters, states)
         with _speaking_for(self.spec):
             _check(self.game, states, fault)
         return choice
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _instinct(game: Game, evaluate: Evaluate, parameters: Any, states: State) -> tuple[Choice, Fault]:
+def _network_choice(game: Game, evaluate: Evaluate, parameters: Any, states: State) -> tuple[Choice, Fault]:
     evaluation = evaluate(parameters, states, jax.random.key(0))
     legal = jax.vmap(game.legal)(states)
     policy = jnp.where(legal, jnp.exp(log_priors(evaluation.logits, legal)), 0.0)

@@ -19,7 +19,7 @@ from tabia.search.choice import sample
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomPlayer:
     """Any legal move, all equally likely."""
 
     game: Game
@@ -33,10 +33,10 @@ class Random:
 
 
 @dataclass(frozen=True)
-class Greedy:
+class GreedyPlayer:
     """A move after which the game's heuristic is highest for the mover, any of them if there are several.
 
-    In Chinese checkers that is S3's Greedy agent: one of the moves that bring a piece forward most.
+    In Chinese checkers that is Schulte's Greedy agent: one of the moves that bring a piece forward most.
     """
 
     game: Game
@@ -55,8 +55,8 @@ class Greedy:
 
 
 @dataclass(frozen=True)
-class Initialize:
-    """S3's Initialize agent: random, a move forward twice as likely as one to the side, that twice as one back."""
+class InitializePlayer:
+    """Schulte's Initialize agent: random, a move forward twice as likely as one to the side, that twice as one back."""
 
     game: Game
     spec: str = "initialize"
@@ -93,7 +93,7 @@ def _gains(game: Game, state: State) -> Array:
 
 
 @partial(jax.jit, static_argnums=0)
-def _by_weights(player: Random | Greedy | Initialize, states: State, key: Array) -> Choice:
+def _by_weights(player: RandomPlayer | GreedyPlayer | InitializePlayer, states: State, key: Array) -> Choice:
     """Draw moves in proportion to the player's weights."""
     weights = jax.vmap(player.weights)(states)
     policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)

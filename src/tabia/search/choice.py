@@ -1,4 +1,4 @@
-"""Final-move rules: which move to play once the search is done (S1, section 2.3.2), and by which odds."""
+"""Final-move rules: which move to play once the search is done (Sanz & Villanueva 2021, section 2.3.2), and by which odds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def best_value(result: Result) -> Array:
 
 
 def secure(result: Result, *, a: float = 1.0) -> Array:
-    """Secure child: the highest v + A / sqrt(n), S1's formula as printed.
+    """Secure child: the highest v + A / sqrt(n), Sanz & Villanueva's formula as printed.
 
-    S1 calls it a lower confidence bound, which it is for a negative `a`.
+    Sanz & Villanueva 2021 calls it a lower confidence bound, which it is for a negative `a`.
     """
     return choose(result.means + a / jnp.sqrt(jnp.maximum(result.visits, 1.0)), result.visits > 0)
 

@@ -19,10 +19,11 @@ def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
     from tabia.search import kernels
 
     return jax.lax.platform_dependent(
-        tree, first,
+        tree,
+        first,
         cuda=partial(kernels.walk, rule=rule, max_depth=max_depth),
         default=partial(plain.walk, rule=rule, max_depth=max_depth),
-    )  # fmt: skip
+    )
 
 
 def back_up(tree: Tree, path: Path, values: Array, linked: Array) -> Tree:

@@ -147,7 +147,7 @@ class Mix:
 
 
 @dataclass(frozen=True)
-class Finishing:
+class WinningMovesFirst:
     """Sees a move that ends the game with the best score there is; everywhere else, what another evaluator says.
 
     A position with such a move is worth what it brings, and no other move is worth a look. Every action is played

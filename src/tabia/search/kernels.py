@@ -37,9 +37,20 @@ def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: boo
 
 
 def _walk(
-    records: Any, firsts: Any, nodes: Any, actions: Any, seats: Any, depth: Any, leaf: Any, last: Any, link: Any,
-    *, rule: Rule, num_actions: int, max_depth: int,
-) -> None:  # fmt: skip
+    records: Any,
+    firsts: Any,
+    nodes: Any,
+    actions: Any,
+    seats: Any,
+    depth: Any,
+    leaf: Any,
+    last: Any,
+    link: Any,
+    *,
+    rule: Rule,
+    num_actions: int,
+    max_depth: int,
+) -> None:
     lane = pl.program_id(0)
 
     def at(node: Array, action: Array, level: Array) -> Array:
@@ -98,9 +109,18 @@ def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, interpret: 
 
 
 def _back_up(
-    _: Any, nodes: Any, actions: Any, seats: Any, depth: Any, values: Any, linked: Any, records: Any,
-    *, levels: int, num_actions: int,
-) -> None:  # fmt: skip
+    _: Any,
+    nodes: Any,
+    actions: Any,
+    seats: Any,
+    depth: Any,
+    values: Any,
+    linked: Any,
+    records: Any,
+    *,
+    levels: int,
+    num_actions: int,
+) -> None:
     lane = pl.program_id(0)
     level = jnp.arange(_power_of_two(levels))
     length = plgpu.load(depth.at[lane])
@@ -145,9 +165,23 @@ def descend(
 
 
 def _descend(
-    _: Any, records: Any, nodes: Any, actions: Any, seats: Any, depth: Any, leaf: Any, last: Any, link: Any, marks: Any,
-    *, rule: Rule, num_actions: int, leaves: int, max_depth: int, alone: bool,
-) -> None:  # fmt: skip
+    _: Any,
+    records: Any,
+    nodes: Any,
+    actions: Any,
+    seats: Any,
+    depth: Any,
+    leaf: Any,
+    last: Any,
+    link: Any,
+    marks: Any,
+    *,
+    rule: Rule,
+    num_actions: int,
+    leaves: int,
+    max_depth: int,
+    alone: bool,
+) -> None:
     lane = pl.program_id(0)
 
     def deeper(turn: Array, carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
@@ -205,9 +239,20 @@ def back_up_many(
 
 
 def _back_up_marked(
-    _: Any, nodes: Any, actions: Any, seats: Any, depth: Any, values: Any, linked: Any, marks: Any, records: Any,
-    *, levels: int, num_actions: int, alone: bool,
-) -> None:  # fmt: skip
+    _: Any,
+    nodes: Any,
+    actions: Any,
+    seats: Any,
+    depth: Any,
+    values: Any,
+    linked: Any,
+    marks: Any,
+    records: Any,
+    *,
+    levels: int,
+    num_actions: int,
+    alone: bool,
+) -> None:
     lane, turn = pl.program_id(0), pl.program_id(1)
     level = jnp.arange(_power_of_two(levels))
     length = plgpu.load(depth.at[turn, lane])

@@ -125,13 +125,19 @@ def needs(search: Search, batch: int, *, simulations: int | None = None) -> list
     path = _PATH_BYTES * search.depth
     where = "for the tree of one position" if batch == 1 else f"for the trees of {batch:,} positions"
     return [
-        Need("simulations", simulations, batch * simulations * (node + schedule), where,
-             step=search.leaves, most=MOST_NODES),
+        Need(
+            "simulations",
+            simulations,
+            batch * simulations * (node + schedule),
+            where,
+            step=search.leaves,
+            most=MOST_NODES,
+        ),
         Need("keep", search.keep, batch * (search.capacity - search.simulations) * node, "for the nodes kept"),
         Need("batch", batch, batch * fixed, "for the roots"),
         Need("leaves", search.leaves, batch * search.leaves * path, "for the paths to its leaves"),
         *needs_of(search.evaluate, batch, search.leaves),
-    ]  # fmt: skip
+    ]
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,7 @@
 """What a simulation finds at its leaf: the position after the last move, and what it is worth.
 
-A finished game is worth its scores. A position met before on the way (loop cutting, S3) or earlier in the game is
-worth what it would score as it stands. A position another node already holds (transpositions, S2) is worth that
+A finished game is worth its scores. A position met before on the way (loop cutting, Schulte 2021) or earlier in the game is
+worth what it would score as it stands. A position another node already holds (transpositions, Wandhoven 2022) is worth that
 node's mean. Only what is left needs the evaluator's word, though all are evaluated in one call.
 """
 

@@ -1,4 +1,4 @@
-"""Minimax: look a fixed number of moves ahead along every line, and let everybody play their best (S1, section 2.3.1).
+"""Minimax: look a fixed number of moves ahead along every line, and let everybody play their best (Sanz & Villanueva 2021, section 2.3.1).
 
 Values are vectors, one number per seat, and the mover of each position takes the move that is best for itself: with
 two seats and opposite scores that is minimax, with more it is max^n, and a seat may move twice. Positions at the

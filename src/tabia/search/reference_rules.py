@@ -1,6 +1,6 @@
 """The selection rules in plain Python, each as its source prints it, for the twin in `reference.py`.
 
-S1: section 2.3.2 (UCT, OMC, PBBM) and 3.2 (PUCT). S4: section 2.4 (Mini AlphaGo). S3: equation 3.2.4. Gumbel:
+Sanz & Villanueva 2021: section 2.3.2 (UCT, OMC, PBBM) and 3.2 (PUCT). Goldberg & Ishay 2017: section 2.4 (Mini AlphaGo). Schulte 2021: equation 3.2.4. Gumbel:
 Danihelka et al. 2022, "Policy improvement by planning with Gumbel". A rule gives every legal move of a node a
 number; the highest is tried, the first on a tie.
 """
@@ -94,7 +94,7 @@ def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
 
 
 def omc_urgencies(node: Node) -> Scores:
-    """U = erfc((V - v) / (sqrt 2 sigma)), and 1 below two visits (S1's footnote)."""
+    """U = erfc((V - v) / (sqrt 2 sigma)), and 1 below two visits (Sanz & Villanueva's footnote)."""
     top = leader(node)
     if top is None:
         return dict.fromkeys(node.edges, 1.0)

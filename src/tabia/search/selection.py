@@ -70,7 +70,7 @@ class Reduced:
 class Puct:
     """AlphaZero: Q + c P sqrt(N) / (1 + n), with c growing by log((N + base + 1) / base) if a base is given.
 
-    `own_visit=False` leaves the node's own evaluation out of N (S3, equation 3.2.4).
+    `own_visit=False` leaves the node's own evaluation out of N (Schulte 2021, equation 3.2.4).
     """
 
     c: float = 1.25
@@ -88,7 +88,7 @@ class Puct:
 
 @dataclass(frozen=True)
 class Uct:
-    """Upper confidence bounds: v + c sqrt(log N / n); moves never tried come first (S1, S4)."""
+    """Upper confidence bounds: v + c sqrt(log N / n); moves never tried come first (Sanz & Villanueva 2021, Goldberg & Ishay 2017)."""
 
     c: float = 2.0**0.5
     squares: bool = False
@@ -101,7 +101,7 @@ class Uct:
 
 @dataclass(frozen=True)
 class MiniAlphaGo:
-    """Mini AlphaGo: Q + c1 sqrt(ln N / n) + c2 [the network's move] / (1 + n) (S4, section 2.4)."""
+    """Mini AlphaGo: Q + c1 sqrt(ln N / n) + c2 [the network's move] / (1 + n) (Goldberg & Ishay 2017, section 2.4)."""
 
     c1: float = 0.0
     c2: float = 2.0**0.5
@@ -119,7 +119,7 @@ class MiniAlphaGo:
 
 @dataclass(frozen=True)
 class Omc:
-    """Objective Monte Carlo: urgency erfc((V - v) / (sqrt 2 sigma)), shared out by fairness (S1, section 2.3.2)."""
+    """Objective Monte Carlo: urgency erfc((V - v) / (sqrt 2 sigma)), shared out by fairness (Sanz & Villanueva 2021, section 2.3.2)."""
 
     squares: bool = True
 
@@ -132,7 +132,7 @@ class Omc:
 
 @dataclass(frozen=True)
 class Pbbm:
-    """Probability to be better than the best move: urgency exp(-2.4 (V - v) / sqrt(2 (Sigma^2 + sigma^2))) (S1)."""
+    """Probability to be better than the best move: urgency exp(-2.4 (V - v) / sqrt(2 (Sigma^2 + sigma^2))) (Sanz & Villanueva 2021)."""
 
     squares: bool = True
 
@@ -163,7 +163,7 @@ def _deviation(node: View) -> Array:
 
 
 def _fairness(node: View, urgency: Array) -> Array:
-    """N U / ((n + 1) * the urgency of all other moves), S1's form with n + 1 for moves never tried."""
+    """N U / ((n + 1) * the urgency of all other moves), Sanz & Villanueva's form with n + 1 for moves never tried."""
     urgency = jnp.where(node.legal, urgency, 0.0)
     others = urgency.sum(axis=-1, keepdims=True) - urgency
     visits = node.visits.sum(axis=-1, keepdims=True) + 1.0

@@ -1,4 +1,4 @@
-"""Exact solving of small games without cycles: the result of every position, and every move that keeps it.
+"""Exact solving of small games without iterations: the result of every position, and every move that keeps it.
 
 All reachable positions are enumerated, then valued from the ends backwards: the mover of each position takes the
 move that is best for itself. With two seats and opposite scores that is the game-theoretic value; with more seats it

@@ -74,10 +74,10 @@ def _lowered(stages: Sequence[Plan], state: State) -> dict[Any, jax.stages.Lower
     key = jax.random.key(0)
     found: dict[Any, jax.stages.Lowered | None] = {}
     for stage in stages:
-        for board, (lanes, ring) in zip(stage.boards, state.boards, strict=True):
-            again = revisits.draw(ring, key, board.config.selfplay, board.window)
+        for board, (lanes, buffer) in zip(stage.boards, state.boards, strict=True):
+            again = revisits.draw(buffer, key, board.config.selfplay, board.window)
             if board.selfplay not in found:
                 found[board.selfplay] = board.selfplay.lowered(playing(state), lanes, key, again)
             if board.learner not in found:
-                found[board.learner] = board.learner.lowered(state.learned, ring, key)
+                found[board.learner] = board.learner.lowered(state.train_state, buffer, key)
     return {part: program for part, program in found.items() if program is not None}

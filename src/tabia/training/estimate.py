@@ -1,4 +1,4 @@
-"""How long a run will take here: a few cycles in a small copy of it, timed."""
+"""How long a run will take here: a few iterations in a small copy of it, timed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 
 import jax
 
-from tabia.training import iteration as cycle
-from tabia.training import memory
+from tabia.training import iteration, memory
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config.schema import Config
 from tabia.training.plan import Plan
 from tabia.training.state import State
 
-_PROBES = 2  # cycles timed of each stage and board, after two that are not
+_PROBES = 2  # iterations timed of each stage and board, after two that are not
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Estimate:
     device: str
     replay: str  # its size and place
     compile_seconds: float
-    cycle_seconds: float
-    cycles: int  # of the whole run
+    iteration_seconds: float
+    iterations: int  # of the whole run
     positions: int  # of the whole run
     minutes: float
 
@@ -41,16 +40,16 @@ class Estimate:
             "device": self.device,
             "replay": self.replay,
             "compiling": f"{self.compile_seconds:.0f} s (less where the programs are cached)",
-            "a cycle": f"{self.cycle_seconds:.2f} s",
-            "the run": f"about {self.cycles:,} cycles, {self.positions:,} positions of self-play",
+            "an iteration": f"{self.iteration_seconds:.2f} s",
+            "the run": f"about {self.iterations:,} iterations, {self.positions:,} positions of self-play",
             "all in all": f"about {self.minutes:.1f} minutes, without evaluations",
         }
 
 
 def estimate(config: Config) -> Estimate:
-    """Run a few cycles and scale them up; nothing is written."""
-    # Learning from the first cycle on, so that it is in the timing.
-    plan = Plan(replace(config, replay=replace(config.replay, start=1)))
+    """Run a few iterations and scale them up; nothing is written."""
+    # Learning from the first iteration on, so that it is in the timing.
+    plan = Plan(replace(config, replay=replace(config.replay, min_positions=1)))
     plan.check()
     memory.check(plan)
     state = states.begin(plan)
@@ -60,18 +59,20 @@ def estimate(config: Config) -> Estimate:
             ahead.wait(stage)
     compile_seconds, spent = time.monotonic() - started, []
     for share, stage in zip(_shares(config), plan.stages, strict=True):
-        seconds, state = _cycle_seconds(stage, state)
+        seconds, state = _iteration_seconds(stage, state)
         spent.append((share, seconds))
     each = sum(share * seconds for share, seconds in spent)
-    if config.minutes:  # then a stage's share is one of the time, otherwise one of the cycles
+    if config.minutes:  # then a stage's share is one of the time, otherwise one of the iterations
         left, minutes = 60 * config.minutes - compile_seconds, config.minutes
-        cycles = max(1, int(sum(share * left / seconds for share, seconds in spent)))
+        iterations = max(1, int(sum(share * left / seconds for share, seconds in spent)))
     else:
-        cycles = config.cycles
-        minutes = (compile_seconds + cycles * each) / 60
-    per_cycle = config.selfplay.games * config.selfplay.plies
+        iterations = config.iterations
+        minutes = (compile_seconds + iterations * each) / 60
+    per_iteration = config.selfplay.games * config.selfplay.plies
     kind = jax.devices()[0].device_kind
-    return Estimate(kind, states.whereabouts(state), compile_seconds, each, cycles, cycles * per_cycle, minutes)
+    return Estimate(
+        kind, states.whereabouts(state), compile_seconds, each, iterations, iterations * per_iteration, minutes
+    )
 
 
 def _shares(config: Config) -> list[float]:
@@ -79,14 +80,14 @@ def _shares(config: Config) -> list[float]:
     return [end - start for start, end in pairwise((*config.changes, 1.0))]
 
 
-def _cycle_seconds(plan: Plan, state: State) -> tuple[float, State]:
-    """What a cycle takes, on the average of the boards."""
+def _iteration_seconds(plan: Plan, state: State) -> tuple[float, State]:
+    """What an iteration takes, on the average of the boards."""
     turns = len(plan.boards)
     for number in range(2 * turns):  # the first may end no game, and then learns nothing
-        state, _ = cycle.run(plan, state, number, 0.0)
+        state, _ = iteration.run(plan, state, number, 0.0)
     jax.block_until_ready(state)
     begun = time.monotonic()
     for number in range(_PROBES * turns):
-        state, _ = cycle.run(plan, state, number, 0.0)
+        state, _ = iteration.run(plan, state, number, 0.0)
     jax.block_until_ready(state)
     return (time.monotonic() - begun) / (_PROBES * turns), state

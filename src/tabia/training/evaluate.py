@@ -19,7 +19,7 @@ from tabia.evaluation.tally import tally
 from tabia.players.player import Player
 from tabia.training.arena import seated
 from tabia.training.iteration import Report
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.opponents import opponents, positions, side_by_side
 from tabia.training.plan import Plan
 from tabia.training.state import playing
@@ -50,7 +50,7 @@ class Allowance:
         return side_by_side(self.games)
 
 
-class Evaluate(Onlooker):
+class Evaluate(BaseObserver):
     """Measures strength on the way and at the end; what it finds is part of the iteration's metrics."""
 
     def __init__(self) -> None:
@@ -60,23 +60,23 @@ class Evaluate(Onlooker):
 
     def begun(self, training: Training) -> None:
         self._opponents = opponents(Plan(training.config))
-        self._since = (training.ledger.seconds, training.progress)
+        self._since = (training.counters.seconds, training.progress)
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         if training.stopping or not self._due(training):
             return {}
         training.now("evaluating")
         begun = time.monotonic()
         found = self.measure(training, allowance(training))
-        # The ledger's clock stands still while observers are at work.
-        self._since = (training.ledger.seconds + time.monotonic() - begun, training.progress)
+        # The counters's clock stands still while observers are at work.
+        self._since = (training.counters.seconds + time.monotonic() - begun, training.progress)
         return found
 
     def _due(self, training: Training) -> bool:
         settings, last = training.config.evaluation, training.progress >= 1.0
         if not settings.games or settings.every:
-            return bool(settings.games) and (last or training.ledger.cycle % settings.every == 0)
-        seconds, progress = training.ledger.seconds - self._since[0], training.progress - self._since[1]
+            return bool(settings.games) and (last or training.counters.iteration % settings.every == 0)
+        seconds, progress = training.counters.seconds - self._since[0], training.progress - self._since[1]
         return last or (progress >= 1 / TIMES and seconds >= self._cost / SHARE)
 
     def measure(self, training: Training, allowed: Allowance) -> dict[str, Any]:
@@ -103,7 +103,9 @@ class Evaluate(Onlooker):
     ) -> dict[str, Any] | None:
         """Our side of a match that ends about `until`; None if it was given up."""
         watch = _Watch(training, allowed.patience)
-        match = Match(us.game, (us, opponent), allowed.games, seed=training.ledger.cycle, together=allowed.together)
+        match = Match(
+            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, together=allowed.together
+        )
         try:
             played = play(
                 match,
@@ -121,7 +123,7 @@ class Evaluate(Onlooker):
 
 def allowance(training: Training) -> Allowance:
     """What the settings, the clock and how far the run has come allow."""
-    settings, seconds = training.config.evaluation, training.ledger.seconds
+    settings, seconds = training.config.evaluation, training.counters.seconds
     if settings.every:
         return Allowance(settings.games, settings.games)
     games, final = settings.games, max(FINAL_SHARE * seconds, _FINAL_SECONDS)

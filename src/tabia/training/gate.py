@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from tabia.evaluation.tally import elo_of, tally
 from tabia.training.arena import contest, seated
 from tabia.training.plan import Plan
-from tabia.training.state import Ledger, State
+from tabia.training.state import Counters, State
 
 _ALPHA = 0.05
 
@@ -30,26 +30,26 @@ class Verdict:
         return {"gate_passed": self.passed, "gate_share": self.share, "gate_games": self.games}
 
 
-def due(plan: Plan, cycle: int) -> bool:
-    return plan.config.gate.kind != "none" and cycle % plan.config.gate.every == 0
+def due(plan: Plan, iteration: int) -> bool:
+    return plan.config.gate.kind != "none" and iteration % plan.config.gate.every == 0
 
 
-def attempt(plan: Plan, state: State, ledger: Ledger) -> tuple[State, Verdict]:
+def attempt(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdict]:
     """Let the latest network challenge the champion; the state with whoever is champion now."""
     assert state.champion is not None
     settings = plan.config.gate
     simulations = settings.simulations or plan.config.search.simulations
-    latest = seated(plan, state.learned.averaged, simulations, "challenger")
+    latest = seated(plan, state.train_state.ema, simulations, "challenger")
     champion = seated(plan, state.champion, simulations, "champion")
     test = (0.0, elo_of(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
-    played = contest(plan, latest, champion, settings.games, seed=ledger.cycle, test=test)
+    played = contest(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
     result = tally(plan.game, played.records)
     side = next(side for side in result.players if side.name == "challenger")
     passed = {
-        "share": side.share >= settings.threshold,
+        "score": side.share >= settings.threshold,
         "ratio": side.wins >= settings.threshold * side.losses and side.wins > 0,
         "sequential": played.verdict is True,
     }[settings.kind]
     if passed:
-        state = state._replace(champion=jax.tree.map(jnp.copy, state.learned.averaged))
+        state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
     return state, Verdict(passed, side.share, result.games)

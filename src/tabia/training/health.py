@@ -9,38 +9,38 @@ import numpy as np
 
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.iteration import Report
-from tabia.training.learning.learner import Learned
+from tabia.training.learning.learner import TrainState
 
 COLLAPSED = 1e-4  # nats: below this the network allows one move alone, everywhere
 
 
-def check(report: Report, cycle: int, steps: int) -> None:
-    """Raise if the losses of a cycle that ended with so many optimizer steps are no numbers, or show a collapse."""
+def check(report: Report, iteration: int, steps: int) -> None:
+    """Raise if the losses of an iteration that ended with so many optimizer steps are no numbers, or show a collapse."""
     losses = report.losses
     if losses is None:
         return
-    where = f"Stopped in cycle {cycle}, by optimizer step {steps}"
+    where = f"Stopped in iteration {iteration}, by optimizer step {steps}"
     for name, value in losses.told().items():
         if not math.isfinite(value):
             raise TrainingError(f"{where}: {name} of the losses is {value}. {DIVERGED}")
     if float(losses.entropy) < COLLAPSED:
         raise TrainingError(
             f"{where}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "
-            "nats. The last checkpoint is sound; more noise (search.noise, selfplay.temperature), more opening moves "
-            "or a smaller search.scale keep moves open."
+            "nats. The last checkpoint is sound; more noise (search.dirichlet_fraction, selfplay.temperature), more opening moves "
+            "or a smaller search.value_scale keep moves open."
         )
 
 
-def check_weights(learned: Learned, cycle: int) -> None:
+def check_weights(train_state: TrainState, iteration: int) -> None:
     """Raise if a weight is no number: the last step before a save may have spoilt them after its losses were taken."""
-    if not _finite(learned):
+    if not _finite(train_state):
         raise TrainingError(
-            f"Stopped after cycle {cycle}, by optimizer step {int(learned.steps)}: weights are no longer numbers, so "
+            f"Stopped after iteration {iteration}, by optimizer step {int(train_state.steps)}: weights are no longer numbers, so "
             f"they are not saved. {DIVERGED}"
         )
 
 
-def _finite(learned: Learned) -> bool:
+def _finite(train_state: TrainState) -> bool:
     """In NumPy: a run that is stopped has no time to compile anything."""
-    leaves = jax.tree.leaves((learned.variables, learned.averaged, learned.moments))
+    leaves = jax.tree.leaves((train_state.variables, train_state.ema, train_state.moments))
     return all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in leaves)

@@ -1,4 +1,4 @@
-"""One cycle: some plies of self-play in every lane, then some steps of learning; and what can be said of it."""
+"""One iteration: some plies of self-play in every lane, then some steps of learning; and what can be said of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a cycle did; losses are None while the replay fills."""
+    """What an iteration did; losses are None while the replay fills."""
 
     seen: Seen
     losses: Losses | None
@@ -51,51 +51,55 @@ class Report:
         found: dict[str, Any] = {"games": games, "ready": self.ready, "rate": self.rate}
         if mean is not None:
             found |= {
-                "length": float(seen.length) * mean, "scores": [float(score) * mean for score in seen.scores],
-                "draws": float(seen.draws) * mean, "resigned": float(seen.resigned) * mean,
-            }  # fmt: skip
+                "length": float(seen.length) * mean,
+                "scores": [float(score) * mean for score in seen.scores],
+                "draws": float(seen.draws) * mean,
+                "resigned": float(seen.resigned) * mean,
+            }
         found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
         found["first_moves"] = {str(action): int(seen.first_moves[action]) for action in seen.first_moves.nonzero()[0]}
         if self.losses is not None:
-            found |= {f"loss_{name}" if name in ("total", "policy", "value", "board") else name: value
-                      for name, value in self.losses.told().items()}  # fmt: skip
+            found |= {
+                f"loss_{name}" if name in ("total", "policy", "value", "board") else name: value
+                for name, value in self.losses.told().items()
+            }
         return found | self.extra
 
 
 def run(
     plan: Plan,
     state: State,
-    cycle: int,
+    iteration: int,
     progress: float,
     watch: Callable[[str], None] = lambda doing: None,
     guard: Unguarded | None = None,
 ) -> tuple[State, Report]:
-    """The cycle after `cycle` others; the same numbers give the same cycle. `watch` is told what is being done.
+    """The iteration after `iteration` others; the same numbers give the same iteration. `watch` is told what is being done.
 
     Of `state` only the replay that is added to is given away, and the `guard` is told how to restore it.
     """
     guard = guard or Unguarded()
-    key = jax.random.fold_in(jax.random.key(plan.config.seed), cycle)
+    key = jax.random.fold_in(jax.random.key(plan.config.seed), iteration)
     play_key, learn_key, again_key = jax.random.split(key, 3)
-    turn = cycle % len(state.boards)
+    turn = iteration % len(state.boards)
     plan, board = plan.boards[turn], state.boards[turn]
     watch("playing")
     with guard.computing():
-        again = revisits.draw(board.ring, again_key, plan.config.selfplay, plan.window)
+        again = revisits.draw(board.buffer, again_key, plan.config.selfplay, plan.window)
         lanes, plies = jax.block_until_ready(plan.selfplay.play(playing(state), board.lanes, play_key, again))
-    before = replay.overwritten(board.ring, count=plan.config.selfplay.plies, reach=plan.reach)
-    ring = replay.add(board.ring, plies, reach=plan.reach, decay=plan.config.targets.decay)
-    guard.added(turn, ring, before)
+    before = replay.overwritten(board.buffer, count=plan.config.selfplay.plies, reach=plan.reach)
+    buffer = replay.add(board.buffer, plies, reach=plan.reach, decay=plan.config.targets.td_lambda)
+    guard.added(turn, buffer, before)
     with guard.computing():
-        seen, ready = _summed(plies, plan.game.num_actions), int(_ready(ring, plan.window))
-        learned, losses, rate = state.learned, None, rate_at(plan.config.learner, progress)
+        seen, ready = _summed(plies, plan.game.num_actions), int(_ready(buffer, plan.window))
+        train_state, losses, rate = state.train_state, None, rate_at(plan.config.learner, progress)
         if ready >= plan.start:
             watch("learning")
-            learned, losses = plan.learner.learn(_copied(learned), ring, learn_key, rate)
+            train_state, losses = plan.learner.learn(_copied(train_state), buffer, learn_key, rate)
         which = {"board": plan.game.id} if len(state.boards) > 1 else {}
         report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate, which)
-    boards = (*state.boards[:turn], Board(lanes, ring), *state.boards[turn + 1 :])
-    return state._replace(boards=boards, learned=learned), report
+    boards = (*state.boards[:turn], Board(lanes, buffer), *state.boards[turn + 1 :])
+    return state._replace(boards=boards, train_state=train_state), report
 
 
 _ready = jax.jit(replay.ready_positions, static_argnums=1)
@@ -107,6 +111,12 @@ def _summed(plies: Plies, num_actions: int) -> Seen:
     ended, level = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
     first = jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0)
     return Seen(
-        ended.sum(), jnp.where(ended, plies.ply + 1, 0).sum(), jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
-        (ended & level).sum(), plies.resigned.sum(), plies.agrees.mean(), plies.prior.mean(), first,
-    )  # fmt: skip
+        ended.sum(),
+        jnp.where(ended, plies.ply + 1, 0).sum(),
+        jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
+        (ended & level).sum(),
+        plies.resigned.sum(),
+        plies.agrees.mean(),
+        plies.prior.mean(),
+        first,
+    )

@@ -3,7 +3,7 @@
     training = Training.begin("runs/connect4", config)
     train(training, default_observers())
 
-Stopping by Ctrl-C or SIGTERM finishes the cycle and saves; `take_over` saves without waiting for the end of the cycle.
+Stopping by Ctrl-C or SIGTERM finishes the iteration and saves; `take_over` saves without waiting for the end of the iteration.
 Observers look on; nothing they do changes the run.
 """
 
@@ -19,8 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
-from tabia.training import budget, gate, health, memory
-from tabia.training import iteration as cycle
+from tabia.training import budget, gate, health, iteration, memory
 from tabia.training import state as states
 from tabia.training.compiling import Ahead
 from tabia.training.config.schema import Config
@@ -30,7 +29,7 @@ from tabia.training.plan import Plan
 from tabia.training.rollback import Guard
 from tabia.training.run import checkpoint
 from tabia.training.run.directory import RunDirectory, as_run
-from tabia.training.state import Ledger, State
+from tabia.training.state import Counters, State
 
 _DONE = "done"
 
@@ -42,9 +41,9 @@ class Training:
     run: RunDirectory
     config: Config
     state: State
-    ledger: Ledger
+    counters: Counters
     notes: list[str] = field(default_factory=list)  # what went wrong on the way here
-    saved: int = -1  # the cycle of the newest checkpoint
+    saved: int = -1  # the iteration of the newest checkpoint
     doing: str = "preparing"  # in one word, for displays; docs/training.md lists them
     stopping: list[int] = field(default_factory=list)  # not empty once somebody asked to stop
     guard: Guard = field(default_factory=Guard, repr=False, compare=False)
@@ -59,7 +58,7 @@ class Training:
         run.check_free()
         state = states.begin(plan)  # refuses a replay without room, so the directory comes after it
         run.create(config)
-        return cls(run, config, state, Ledger())
+        return cls(run, config, state, Counters())
 
     @classmethod
     def resume(
@@ -78,8 +77,8 @@ class Training:
         with run.locked():
             found, troubles = checkpoint.newest(run, plan)
         if found is None:
-            return cls(run, config, states.begin(plan), Ledger())
-        return cls(run, config, found.state, found.ledger, troubles, found.ledger.cycle)
+            return cls(run, config, states.begin(plan), Counters())
+        return cls(run, config, found.state, found.counters, troubles, found.counters.iteration)
 
     def extend(self, *, minutes: float = 0.0, iterations: int = 0) -> None:
         """Let the run go on for so many minutes, or iterations, from where it stands, finished or not.
@@ -91,9 +90,9 @@ class Training:
         if (minutes > 0) == (iterations > 0):
             raise TrainingError("A run is extended by minutes or by iterations, either of them more than 0.")
         if minutes > 0:
-            longer = self.config.changed({"minutes": self.ledger.seconds / 60 + minutes})
+            longer = self.config.changed({"minutes": self.counters.seconds / 60 + minutes})
         else:
-            longer = self.config.changed({"minutes": 0.0, "cycles": self.ledger.cycle + iterations})
+            longer = self.config.changed({"minutes": 0.0, "iterations": self.counters.iteration + iterations})
         with self.run.locked():
             self.run.rewrite(longer)
         self.config = longer
@@ -107,9 +106,9 @@ class Training:
         """How much of the budget is spent, from 0 to 1."""
         if self.config.minutes:
             # Compiling is part of the time but not of the schedule: where it takes long, every stage is shorter.
-            ledger, whole = self.ledger, 60 * self.config.minutes
-            return min(1.0, (ledger.seconds - ledger.compiling) / max(whole - ledger.compiling, 1e-3))
-        return min(1.0, self.ledger.cycle / self.config.cycles)
+            counters, whole = self.counters, 60 * self.config.minutes
+            return min(1.0, (counters.seconds - counters.compiling) / max(whole - counters.compiling, 1e-3))
+        return min(1.0, self.counters.iteration / self.config.iterations)
 
     def now(self, doing: str) -> None:
         """Say what is being done."""
@@ -121,8 +120,8 @@ class Observer(Protocol):
 
     def begun(self, training: Training) -> None: ...
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
-        """After every cycle; what is returned is kept with the cycle's metrics and shown to later observers."""
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
+        """After every iteration; what is returned is kept with the iteration's metrics and shown to later observers."""
         ...
 
     def saved(self, training: Training) -> None: ...
@@ -130,13 +129,13 @@ class Observer(Protocol):
     def ended(self, training: Training, why: str) -> None: ...
 
 
-class Onlooker:
+class BaseObserver:
     """An observer that does nothing yet."""
 
     def begun(self, training: Training) -> None:
         pass
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         return {}
 
     def saved(self, training: Training) -> None:
@@ -154,7 +153,7 @@ def train(
     With `signals`, SIGINT and SIGTERM stop it where this is the main thread; otherwise whoever handles them appends to
     `training.stopping`.
     """
-    clock = _Clock(training.ledger.seconds, time.monotonic() if started is None else started)
+    clock = _Clock(training.counters.seconds, time.monotonic() if started is None else started)
     stop, guard, training.doing = training.stopping, training.guard, "preparing"
     with training.run.locked(), guard.lock, _stopping(stop) if signals else nullcontext():
         with guard.computing():
@@ -165,15 +164,15 @@ def train(
                 compiling = _compile(training, clock)
             with compiling as ahead:
                 while training.progress < 1.0 and not stop:
-                    with guard.iteration(training.state, training.ledger):
-                        _cycle(training, observers, clock, ahead)
+                    with guard.iteration(training.state, training.counters):
+                        _iteration(training, observers, clock, ahead)
         why = _end(training, observers)
         stop.clear()
     return why
 
 
 def take_over(training: Training, observers: Sequence[Observer] = ()) -> bool:
-    """Save a run as it was before the running cycle and end it, in another thread than the one that trains.
+    """Save a run as it was before the running iteration and end it, in another thread than the one that trains.
 
     That thread never continues, so the process should exit now. False if it ended by itself meanwhile.
     """
@@ -183,14 +182,14 @@ def take_over(training: Training, observers: Sequence[Observer] = ()) -> bool:
         return False
     before = training.guard.restored()
     if before is not None:
-        training.state, training.ledger = before
+        training.state, training.counters = before
     _end(training, observers)
     return True
 
 
 def _end(training: Training, observers: Sequence[Observer]) -> str:
     """Save what is not saved yet; why the run ended."""
-    if training.saved != training.ledger.cycle:
+    if training.saved != training.counters.iteration:
         _save(training, observers)
     why, training.doing = "stopped" if training.stopping else "finished", _DONE
     for observer in observers:
@@ -202,50 +201,52 @@ def _compile(training: Training, clock: _Clock) -> Ahead:
     training.now("compiling")
     plan, stopped = _plan(training.config), lambda: bool(training.stopping)
     ahead = Ahead(plan, training.state, training.progress, stopped=stopped)
-    _waited(training.ledger, clock, since=training.ledger.seconds)
+    _waited(training.counters, clock, since=training.counters.seconds)
     return ahead
 
 
-def _waited(ledger: Ledger, clock: _Clock, since: float) -> None:
+def _waited(counters: Counters, clock: _Clock, since: float) -> None:
     """Note what was waited for compilers, which is no part of the schedule."""
-    ledger.seconds = clock.seconds
-    ledger.compiling += ledger.seconds - since
+    counters.seconds = clock.seconds
+    counters.compiling += counters.seconds - since
 
 
-def _cycle(training: Training, observers: Sequence[Observer], clock: _Clock, ahead: Ahead) -> None:
-    ledger, plan = training.ledger, _plan(training.config.at(training.progress))
+def _iteration(training: Training, observers: Sequence[Observer], clock: _Clock, ahead: Ahead) -> None:
+    counters, plan = training.counters, _plan(training.config.at(training.progress))
     begun, guard = clock.seconds, training.guard
     with guard.computing():
         ahead.wait(plan, training.now)
-    _waited(ledger, clock, since=begun)
-    training.state, report = cycle.run(plan, training.state, ledger.cycle, training.progress, training.now, guard)
-    health.check(report, ledger.cycle + 1, int(training.state.learned.steps))
-    ledger.cycle += 1
-    ledger.games += int(report.seen.games)
-    ledger.positions += plan.config.selfplay.games * plan.config.selfplay.plies
-    if gate.due(plan, ledger.cycle):
+    _waited(counters, clock, since=begun)
+    training.state, report = iteration.run(
+        plan, training.state, counters.iteration, training.progress, training.now, guard
+    )
+    health.check(report, counters.iteration + 1, int(training.state.train_state.steps))
+    counters.iteration += 1
+    counters.games += int(report.seen.games)
+    counters.positions += plan.config.selfplay.games * plan.config.selfplay.plies
+    if gate.due(plan, counters.iteration):
         training.now("judging")
         with guard.computing():
-            judged, verdict = gate.attempt(plan, training.state, ledger)
+            judged, verdict = gate.attempt(plan, training.state, counters)
         training.state = judged
-        ledger.champion = ledger.cycle if verdict.passed else ledger.champion
+        counters.champion = counters.iteration if verdict.passed else counters.champion
         report.extra.update(verdict.fields())
-    ledger.seconds = clock.seconds
+    counters.seconds = clock.seconds
     with guard.computing():
         for observer in observers:
-            report.extra.update(observer.cycled(training, report))
-    ledger.seconds = clock.seconds
+            report.extra.update(observer.on_iteration(training, report))
+    counters.seconds = clock.seconds
     settings = training.config.checkpoints
-    if ledger.cycle % settings.every == 0 or clock.since_save() > 60 * settings.minutes:
+    if counters.iteration % settings.every == 0 or clock.since_save() > 60 * settings.minutes:
         _save(training, observers)
         clock.saved()
 
 
 def _save(training: Training, observers: Sequence[Observer]) -> None:
     training.now("saving")
-    health.check_weights(training.state.learned, training.ledger.cycle)
-    checkpoint.save(training.run, _plan(training.config), training.state, training.ledger)
-    training.saved = training.ledger.cycle
+    health.check_weights(training.state.train_state, training.counters.iteration)
+    checkpoint.save(training.run, _plan(training.config), training.state, training.counters)
+    training.saved = training.counters.iteration
     for observer in observers:
         observer.saved(training)
 

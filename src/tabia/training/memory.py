@@ -61,8 +61,11 @@ def learning(plan: Plan) -> list[Need]:
     """What a step of the learner needs: the features of every layer are kept for the gradient."""
     height, width, _ = plan.network.observation_shape
     features = sum(layer.outputs * (height * width if layer.kernel else 1) for layer in plan.network.layers)
-    batch = plan.config.learner.batch
-    return [weights(plan), Need("learner.batch", batch, batch * features * _FLOAT, "for its features in every layer")]
+    batch = plan.config.learner.batch_size
+    return [
+        weights(plan),
+        Need("learner.batch_size", batch, batch * features * _FLOAT, "for its features in every layer"),
+    ]
 
 
 def judging(plan: Plan) -> list[list[Need]]:

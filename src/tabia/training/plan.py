@@ -10,7 +10,7 @@ from tabia.games import make
 from tabia.games.game import Game
 from tabia.networks import Network
 from tabia.players import make as make_player
-from tabia.players.simple import Greedy, Initialize, Random
+from tabia.players.simple import GreedyPlayer, InitializePlayer, RandomPlayer
 from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
 from tabia.training.learning.learner import Learner
@@ -40,8 +40,9 @@ class Plan:
     @cached_property
     def selfplay(self) -> SelfPlay:
         config = self.config
-        return SelfPlay(self.game, self.network, config.search, config.selfplay, config.targets.policy,
-                        config.learner.precision)  # fmt: skip
+        return SelfPlay(
+            self.game, self.network, config.search, config.selfplay, config.targets.policy, config.learner.precision
+        )
 
     @cached_property
     def learner(self) -> Learner:
@@ -51,8 +52,8 @@ class Plan:
     def window(self) -> int:
         """Rows of the replay the learner draws from."""
         replay, selfplay = self.config.replay, self.config.selfplay
-        if replay.sessions:
-            return replay.sessions * selfplay.plies
+        if replay.iterations:
+            return replay.iterations * selfplay.plies
         return max(-(-replay.positions // selfplay.games), selfplay.plies)
 
     @property
@@ -79,7 +80,7 @@ class Plan:
     @property
     def start(self) -> int:
         """Positions to wait for before learning."""
-        return self.config.replay.start or 4 * self.config.learner.batch
+        return self.config.replay.min_positions or 4 * self.config.learner.batch_size
 
     def check(self) -> None:
         """Refuse what the game cannot do, now or later in the schedule."""
@@ -88,33 +89,39 @@ class Plan:
             raise TrainingError(f"other_boards names a board twice: {', '.join(names)}.")
         for stage in self.stages:
             for board in stage.boards:
-                board.check_now(cycles=self.config.cycles // len(names))
+                board.check_now(iterations=self.config.iterations // len(names))
                 board.check_like(self)
 
     def _can_teach(self, spec: str) -> bool:
-        return not names_code(spec) and isinstance(make_player(spec, self.game), Random | Greedy | Initialize)
+        return not names_code(spec) and isinstance(
+            make_player(spec, self.game), RandomPlayer | GreedyPlayer | InitializePlayer
+        )
 
     def check_like(self, first: Plan) -> None:
         """Refuse a board that the first one's weights do not fit."""
         mine, its = self.game, first.game
         same = (mine.name, mine.num_players, mine.observation_shape[2]) == (
-            its.name, its.num_players, its.observation_shape[2]
-        )  # fmt: skip
+            its.name,
+            its.num_players,
+            its.observation_shape[2],
+        )
         if not same:
             raise TrainingError(f"other_boards: {mine.id} is not {its.id} on another board, so no network fits both.")
 
-    def check_now(self, *, cycles: int) -> None:
-        """The same for the settings as they stand, and the cycles this board has."""
+    def check_now(self, *, iterations: int) -> None:
+        """The same for the settings as they stand, and the iterations this board has."""
         config, game = self.config, self.game
         if config.selfplay.opening_moves >= game.max_moves:
             raise TrainingError(
                 f"selfplay.opening_moves={config.selfplay.opening_moves}: games of {game.id} have at most "
                 f"{game.max_moves} moves."
             )
-        if config.selfplay.resign and game.num_players != 2:
-            raise TrainingError(f"selfplay.resign is for two seats; {game.id} has {game.num_players}.")
-        if config.search.finish and game.chance:
-            raise TrainingError("search.finish does not go with games of chance: what a move brings is not known.")
+        if config.selfplay.resign_threshold and game.num_players != 2:
+            raise TrainingError(f"selfplay.resign_threshold is for two seats; {game.id} has {game.num_players}.")
+        if config.search.winning_moves_first and game.chance:
+            raise TrainingError(
+                "search.winning_moves_first does not go with games of chance: what a move brings is not known."
+            )
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError("search.cut_loops does not go with games of chance.")
         if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):
@@ -122,12 +129,14 @@ class Plan:
                 f"selfplay.teacher={config.selfplay.teacher!r}: random, greedy and initialize can teach."
             )
         held = self.rows * config.selfplay.games
-        if config.learner.batch > held:
-            raise TrainingError(f"learner.batch={config.learner.batch} is more than the replay's {held} positions.")
-        fill = self.start / config.selfplay.games
-        if not config.minutes and fill > cycles * config.selfplay.plies:
+        if config.learner.batch_size > held:
             raise TrainingError(
-                f"The run ends before learning begins: {cycles} cycles play "
-                f"{cycles * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
-                f"{self.start:,}. Raise cycles, or lower replay.start or learner.batch."
+                f"learner.batch_size={config.learner.batch_size} is more than the replay's {held} positions."
+            )
+        fill = self.start / config.selfplay.games
+        if not config.minutes and fill > iterations * config.selfplay.plies:
+            raise TrainingError(
+                f"The run ends before learning begins: {iterations} iterations play "
+                f"{iterations * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
+                f"{self.start:,}. Raise iterations, or lower replay.min_positions or learner.batch_size."
             )

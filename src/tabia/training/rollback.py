@@ -13,8 +13,8 @@ from dataclasses import replace
 from threading import Lock
 
 from tabia.training.selfplay import replay
-from tabia.training.selfplay.replay import Overwritten, Ring
-from tabia.training.state import Ledger, State
+from tabia.training.selfplay.replay import Overwritten, ReplayBuffer
+from tabia.training.state import Counters, State
 
 
 class Unguarded:
@@ -24,7 +24,7 @@ class Unguarded:
         """Around anything that takes long."""
         return nullcontext()
 
-    def added(self, turn: int, ring: Ring, before: Overwritten) -> None:
+    def added(self, turn: int, buffer: ReplayBuffer, before: Overwritten) -> None:
         """The replay of this board became `ring`, which overwrote `before`."""
 
 
@@ -33,8 +33,8 @@ class Guard(Unguarded):
 
     def __init__(self) -> None:
         self.lock = Lock()  # held by the thread that trains, except while it is `computing`
-        self._before: tuple[State, Ledger] | None = None  # None between two iterations
-        self._added: tuple[int, Ring, Overwritten] | None = None
+        self._before: tuple[State, Counters] | None = None  # None between two iterations
+        self._added: tuple[int, ReplayBuffer, Overwritten] | None = None
 
     @contextmanager
     def computing(self) -> Iterator[None]:
@@ -46,22 +46,22 @@ class Guard(Unguarded):
             self.lock.acquire()
 
     @contextmanager
-    def iteration(self, state: State, ledger: Ledger) -> Iterator[None]:
+    def iteration(self, state: State, counters: Counters) -> Iterator[None]:
         """Around an iteration that begins with these."""
-        self._before = state, replace(ledger)
+        self._before = state, replace(counters)
         try:
             yield
         finally:
             self._before = self._added = None
 
-    def added(self, turn: int, ring: Ring, before: Overwritten) -> None:
-        self._added = turn, ring, before
+    def added(self, turn: int, buffer: ReplayBuffer, before: Overwritten) -> None:
+        self._added = turn, buffer, before
 
-    def restored(self) -> tuple[State, Ledger] | None:
+    def restored(self) -> tuple[State, Counters] | None:
         """The run before the running iteration, its replay in NumPy if that had changed; None between two."""
         if self._before is None or self._added is None:
             return self._before
-        (state, ledger), (turn, ring, before) = self._before, self._added
+        (state, counters), (turn, buffer, before) = self._before, self._added
         boards = list(state.boards)
-        boards[turn] = boards[turn]._replace(ring=replay.without(ring, before))
-        return state._replace(boards=tuple(boards)), ledger
+        boards[turn] = boards[turn]._replace(buffer=replay.without(buffer, before))
+        return state._replace(boards=tuple(boards)), counters

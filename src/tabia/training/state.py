@@ -17,61 +17,61 @@ from tabia.networks import Variables
 from tabia.search import memory
 from tabia.search.memory import Need
 from tabia.training.errors import TrainingError
-from tabia.training.learning.learner import Learned
+from tabia.training.learning.learner import TrainState
 from tabia.training.memory import working_bytes
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.selfplay.openings import Lanes
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 
 
 class Board(NamedTuple):
     """The games being played on one board, and what was played on it."""
 
     lanes: Lanes
-    ring: Ring
+    buffer: ReplayBuffer
 
 
 class State(NamedTuple):
-    """A run between two cycles."""
+    """A run between two iterations."""
 
     boards: tuple[Board, ...]
-    learned: Learned
+    train_state: TrainState
     champion: Variables | None  # the network that plays, where a gate decides; otherwise the averaged one does
 
 
 @dataclass
-class Ledger:
+class Counters:
     """What a run has done so far, counted on the host."""
 
-    cycle: int = 0
+    iteration: int = 0
     seconds: float = 0.0
     compiling: float = 0.0  # seconds of them in which it waited for compilers
     games: int = 0
     positions: int = 0
-    champion: int = 0  # the cycle whose network plays, where a gate decides
+    champion: int = 0  # the iteration whose network plays, where a gate decides
 
 
 def begin(plan: Plan) -> State:
     """The start of a run."""
     lane_key, weight_key = jax.random.split(jax.random.key(plan.config.seed))
     shapes = jax.eval_shape(plan.learner.begin, weight_key)
-    host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).ring for board in plan.boards]))
-    learned = plan.learner.begin(weight_key)
+    host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).buffer for board in plan.boards]))
+    train_state = plan.learner.begin(weight_key)
     gated = plan.config.gate.kind != "none"
-    champion = jax.tree.map(jnp.copy, learned.averaged) if gated else None
-    return State(tuple(_board(board, learned, lane_key, host) for board in plan.boards), learned, champion)
+    champion = jax.tree.map(jnp.copy, train_state.ema) if gated else None
+    return State(tuple(_board(board, train_state, lane_key, host) for board in plan.boards), train_state, champion)
 
 
-def _board(plan: Plan, learned: Learned, key: Array, host: jax.Device | None = None) -> Board:
+def _board(plan: Plan, train_state: TrainState, key: Array, host: jax.Device | None = None) -> Board:
     lanes = plan.selfplay.begin(key)
-    plies = jax.eval_shape(plan.selfplay.play, learned.variables, lanes, key)[1]
+    plies = jax.eval_shape(plan.selfplay.play, train_state.variables, lanes, key)[1]
     return Board(lanes, replay.make_room(plies, plan.rows, host))
 
 
-def _host(plan: Plan, rings: Sequence[Ring]) -> jax.Device | None:
+def _host(plan: Plan, buffers: Sequence[ReplayBuffer]) -> jax.Device | None:
     """Where replays of these shapes are kept if not with everything else; refused where no place has room for them."""
-    wanted, wish, working = sum(map(memory.nbytes, rings)), plan.config.replay.place, working_bytes(plan)
+    wanted, wish, working = sum(map(memory.nbytes, buffers)), plan.config.replay.place, working_bytes(plan)
     device, machine = memory.device_limit(), memory.machine_limit()
     if wish != "host" and wanted + working <= device.bytes:
         return None
@@ -100,9 +100,9 @@ def _cpu() -> jax.Device:
 
 def whereabouts(state: State) -> str:
     """The replay's size and place, in words."""
-    rings = [board.ring for board in state.boards]
-    where = "on the device" if replay.host_of(rings[0]) is None else "in the machine's memory"
-    return f"{sum(map(memory.nbytes, rings)) / 1e9:.2f} GB {where}"
+    buffers = [board.buffer for board in state.boards]
+    where = "on the device" if replay.host_of(buffers[0]) is None else "in the machine's memory"
+    return f"{sum(map(memory.nbytes, buffers)) / 1e9:.2f} GB {where}"
 
 
 def size(plan: Plan) -> int:
@@ -118,7 +118,7 @@ def _shapes(plan: Plan) -> State:
 
 def playing(state: State) -> Variables:
     """The weights that play."""
-    return state.learned.averaged if state.champion is None else state.champion
+    return state.train_state.ema if state.champion is None else state.champion
 
 
 def to_arrays(state: State) -> dict[str, np.ndarray]:
@@ -135,7 +135,7 @@ def from_arrays(plan: Plan, arrays: Mapping[str, np.ndarray]) -> State:
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
         raise TrainingError(f"The saved state is not one of this configuration: {odd} is missing or not known.")
-    host = _host(plan, [board.ring for board in like.boards])
+    host = _host(plan, [board.buffer for board in like.boards])
     places = {name: host if re.match(r"\.boards\[\d+\]\.ring\b", name) else None for name in names}
     return jax.tree.unflatten(shape, [_like(name, leaf, arrays[name], places[name]) for name, leaf in names.items()])
 

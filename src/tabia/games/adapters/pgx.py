@@ -42,9 +42,14 @@ BOARDS: dict[str, stones.Board] = {
 _REFUSED = {
     "hides cards from the players": ("kuhn_poker", "leduc_holdem", "bridge_bidding", "sparrow_mahjong", "mahjong"),
     "has a single player": (
-        "2048", "minatar-asterix", "minatar-breakout", "minatar-freeway", "minatar-seaquest", "minatar-space_invaders",
+        "2048",
+        "minatar-asterix",
+        "minatar-breakout",
+        "minatar-freeway",
+        "minatar-seaquest",
+        "minatar-space_invaders",
     ),
-}  # fmt: skip
+}
 
 
 def make(name: str) -> Game:

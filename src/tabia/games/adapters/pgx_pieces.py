@@ -72,8 +72,14 @@ class GardnerChess(Chess):
     size = 5
 
     def future(self, state: State) -> Any:
-        return (state._turn, state._board, state._halfmove_count, state._step_count,
-                state._zobrist_hash, state._hash_history)  # fmt: skip
+        return (
+            state._turn,
+            state._board,
+            state._halfmove_count,
+            state._step_count,
+            state._zobrist_hash,
+            state._hash_history,
+        )
 
     def _board(self, state: State) -> tuple[np.ndarray, bool]:
         return np.asarray(state._board), bool(state._turn == 1)
@@ -122,9 +128,12 @@ class Shogi(Board):
         grid = board.reshape(self.files, self.ranks).T[:, ::-1]
         kinds = len(self.letters)
         pieces = np.array([*self.letters, *(letter.lower() for letter in self.letters), "."])
-        table = _labeled(pieces[np.where(grid < 0, 2 * kinds, grid)],
-                          columns=[str(file) for file in range(self.files, 0, -1)],
-                          rows=_ranks(self.ranks), width=max(map(len, self.letters)))  # fmt: skip
+        table = _labeled(
+            pieces[np.where(grid < 0, 2 * kinds, grid)],
+            columns=[str(file) for file in range(self.files, 0, -1)],
+            rows=_ranks(self.ranks),
+            width=max(map(len, self.letters)),
+        )
         held = (f"{side} holds {self._held(hand)}" for side, hand in zip(self.sides, hands, strict=True))
         return "\n".join([table, *held])
 
@@ -200,8 +209,15 @@ class Backgammon(Board):
         return jnp.where(seat == state.current_player, theirs, jnp.append(_turned(theirs[:28]), theirs[28:]))
 
     def future(self, state: State) -> Any:
-        return (state._board, state._dice, state._playable_dice, state._played_dice_num,
-                state.current_player, state._step_count, state.terminated)  # fmt: skip
+        return (
+            state._board,
+            state._dice,
+            state._playable_dice,
+            state._played_dice_num,
+            state.current_player,
+            state._step_count,
+            state.terminated,
+        )
 
     def move_name(self, action: int, state: State | None) -> str:
         source, die = action // 6, action % 6 + 1

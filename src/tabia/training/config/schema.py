@@ -2,7 +2,7 @@
 
     config = Config(game="connect4").changed({"search.simulations": 64})
 
-Every value a user may set has a dotted name such as `learner.rate`; `settings.py` reads and writes them as TOML.
+Every value a user may set has a dotted name such as `learner.learning_rate`; `settings.py` reads and writes them as TOML.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class SearchSettings:
     simulations: int = bounded(32, 1, 1_000_000)
     fast_simulations: int = bounded(0, 0, 1_000_000)
     """Playout caps: simulations of the quick plies, whose moves are played but not learned; 0: there are none."""
-    full_share: float = bounded(0.25, 0.0, 1.0)
+    full_search_fraction: float = bounded(0.25, 0.0, 1.0)
     """Playout caps: the share of plies searched in full."""
-    considered: int = bounded(16, 1, 1_000_000)
+    considered_actions: int = bounded(16, 1, 1_000_000)
     """Gumbel: moves sampled at the root."""
-    scale: float = bounded(1.0, 0.0, 1e6)
+    value_scale: float = bounded(1.0, 0.0, 1e6)
     """Gumbel: how much a difference in value weighs against the prior."""
-    visit_offset: float = bounded(50.0, 0.0, 1e6)
-    gumbel_noise: float = bounded(1.0, 0.0, 1e6)
+    maxvisit_init: float = bounded(50.0, 0.0, 1e6)
+    gumbel_scale: float = bounded(1.0, 0.0, 1e6)
     """Gumbel: how much chance is in the moves sampled and played; 0: none beyond temperature and exploration."""
     c: float = bounded(1.25, 0.0, 1e6)
     """PUCT: weight of the prior."""
-    noise: float = bounded(0.25, 0.0, 1.0)
+    dirichlet_fraction: float = bounded(0.25, 0.0, 1.0)
     """PUCT: share of Dirichlet noise in the root's prior."""
-    noise_total: float = bounded(10.0, 0.01, 1e6)
+    dirichlet_total: float = bounded(10.0, 0.01, 1e6)
     """PUCT: the noise's alpha is this over the number of legal moves."""
-    noise_alpha: float = bounded(0.0, 0.0, 1e6)
+    dirichlet_alpha: float = bounded(0.0, 0.0, 1e6)
     """PUCT: the noise's alpha itself; 0: see noise_total."""
-    finish: bool = False
+    winning_moves_first: bool = False
     """Every leaf is looked through for a move that wins at once, which counts as played; not for games of chance."""
     transpositions: bool = False
     cut_loops: bool = False
@@ -57,7 +57,7 @@ class SelfPlaySettings:
 
     games: int = bounded(512, 1, 1_000_000)
     plies: int = bounded(8, 1, 10_000)
-    """Moves in every game between two visits to the learner: together they are a cycle."""
+    """Moves in every game between two visits to the learner: together they are an iteration."""
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
     """So many moves of a game are drawn at `temperature`, the rest at `temperature_end`."""
@@ -65,26 +65,26 @@ class SelfPlaySettings:
     """0: the move the search itself would play."""
     temperature_switch: str = one_of("fixed", "random")
     """`random`: each game draws anew, from 0 to temperature_moves, how many."""
-    opened: float = bounded(0.5, 0.0, 1.0)
+    opening_fraction: float = bounded(0.5, 0.0, 1.0)
     """The share of games that begin with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
     """From 1 to so many of them."""
-    opening_among: int = bounded(1, 1, 1_000)
+    opening_candidates: int = bounded(1, 1, 1_000)
     """Of so many openings drawn, the one the network thinks most even is played."""
-    revisited: float = bounded(0.0, 0.0, 1.0)
+    revisit_fraction: float = bounded(0.0, 0.0, 1.0)
     """The share of games that begin at a position of the replay whose outcome was not what the search expected.
 
     Nobody resigns those. `opened` is a share of the others.
     """
-    revisit_among: int = bounded(16, 1, 1_000)
+    revisit_candidates: int = bounded(16, 1, 1_000)
     """The most surprising of so many positions drawn."""
     teacher: str = ""
     """A simple player (random, greedy, initialize) that plays instead of the network; schedule it for the start."""
-    explore: float = bounded(0.0, 0.0, 1.0)
+    epsilon: float = bounded(0.0, 0.0, 1.0)
     """The share of moves replaced by random ones; what happened after one never counts for positions before it."""
-    resign: float = bounded(0.0, 0.0, 1.0)
+    resign_threshold: float = bounded(0.0, 0.0, 1.0)
     """A seat whose search expects less than -resign gives up (two seats only); 0: nobody ever does."""
-    resign_checked: float = bounded(0.1, 0.0, 1.0)
+    resign_disabled_fraction: float = bounded(0.1, 0.0, 1.0)
     """The share of games played on all the same, to see how often giving up was wrong."""
 
 
@@ -94,9 +94,9 @@ class TargetSettings:
 
     policy: str = one_of("improved", "visits")
     """`improved`: what the search recommends (Gumbel's improved policy; PUCT's visits). `visits`: shares of visits."""
-    search_share: float = bounded(0.3, 0.0, 1.0)
+    search_value_weight: float = bounded(0.3, 0.0, 1.0)
     """The value taught is (1 - share) * outcome + share * the search's own value."""
-    decay: float = bounded(1.0, 0.0, 1.0)
+    td_lambda: float = bounded(1.0, 0.0, 1.0)
     """Below 1 the outcome is mixed with the search's values on the way to it: nearer ones count more."""
 
 
@@ -105,11 +105,11 @@ class ReplaySettings:
     """[replay] The positions the learner draws from."""
 
     positions: int = bounded(200_000, 1, 1_000_000_000)
-    sessions: int = bounded(0, 0, 1_000_000)
-    """The last so many cycles, instead of a number of positions; 0: see positions."""
+    iterations: int = bounded(0, 0, 1_000_000)
+    """The last so many iterations, instead of a number of positions; 0: see positions."""
     place: str = one_of("auto", "device", "host")
     """Where they are kept; `auto`: on the device, or in the machine's memory if they need over half of its own."""
-    start: int = bounded(0, 0, 1_000_000_000)
+    min_positions: int = bounded(0, 0, 1_000_000_000)
     """Finished positions to wait for before learning begins; 0: four batches."""
 
 
@@ -118,25 +118,25 @@ class LearnerSettings:
     """[learner] The optimizer and the losses."""
 
     steps: int = bounded(16, 1, 1_000_000)
-    """Optimizer steps a cycle."""
-    batch: int = bounded(512, 1, 1_000_000)
+    """Optimizer steps an iteration."""
+    batch_size: int = bounded(512, 1, 1_000_000)
     optimizer: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
     """Of sgd."""
-    rate: float = bounded(1e-3, 0.0, 100.0)
-    schedule: str = one_of("cosine", "constant", "stepped")
-    rate_end: float = bounded(1e-5, 0.0, 100.0)
+    learning_rate: float = bounded(1e-3, 0.0, 100.0)
+    learning_rate_schedule: str = one_of("cosine", "constant", "stepped")
+    learning_rate_end: float = bounded(1e-5, 0.0, 100.0)
     """Cosine: the rate at the end."""
-    drops: tuple[tuple[float, float], ...] = ()
+    learning_rate_drops: tuple[tuple[float, float], ...] = ()
     """Stepped: from each progress (0 to 1) on the rate is multiplied by a factor: [[0.5, 0.1], [0.8, 0.01]]."""
-    warm_up: int = bounded(100, 0, 1_000_000)
+    warmup_steps: int = bounded(100, 0, 1_000_000)
     """Steps in which the rate rises from 0."""
     weight_decay: float = bounded(1e-4, 0.0, 1.0)
     """adamw and muon: decay beside the gradient. adam and sgd: half its square is part of the loss (L2)."""
-    clip: float = bounded(1.0, 0.0, 1e6)
+    gradient_clip: float = bounded(1.0, 0.0, 1e6)
     """The longest gradient; 0: any."""
     policy_loss: str = one_of("cross_entropy", "squared")
-    """`squared` is S2's: squared error over the legal moves."""
+    """`squared` is Wandhoven's: squared error over the legal moves."""
     value_loss: str = one_of("squared", "cross_entropy")
     """`cross_entropy` is for networks that tell win, draw and loss."""
     value_weight: float = bounded(1.0, 0.0, 1e6)
@@ -144,7 +144,7 @@ class LearnerSettings:
     """Of telling the game's last position, for networks with last_board."""
     mask_illegal: bool = True
     """Illegal moves take no part in the policy loss; false teaches the network that they are illegal."""
-    average: float = bounded(0.999, 0.0, 1.0)
+    ema_decay: float = bounded(0.999, 0.0, 1.0)
     """Weights are averaged with this decay for play; 0: the latest are played."""
     symmetries: bool = True
     """Every position is learned in a symmetry drawn at random."""
@@ -156,10 +156,10 @@ class LearnerSettings:
 class GateSettings:
     """[gate] Whether a new network must prove itself before it plays."""
 
-    kind: str = one_of("none", "share", "ratio", "sequential")
-    """`share`: of the points (S3). `ratio`: of wins to losses (S2). `sequential`: a test that stops early."""
+    kind: str = one_of("none", "score", "ratio", "sequential")
+    """`score`: share of the points (Schulte 2021). `ratio`: of wins to losses (Wandhoven 2022). `sequential`: a test that stops early."""
     every: int = bounded(20, 1, 1_000_000)
-    """Cycles between two attempts."""
+    """Iterations between two attempts."""
     games: int = bounded(40, 2, 1_000_000)
     threshold: float = bounded(0.55, 0.0, 100.0)
     simulations: int = bounded(0, 0, 1_000_000)
@@ -190,7 +190,7 @@ class CheckpointSettings:
     """[checkpoints] What is kept on disk."""
 
     every: int = bounded(50, 1, 1_000_000)
-    """Cycles between two checkpoints; there is also one at the end and one at Ctrl-C."""
+    """Iterations between two checkpoints; there is also one at the end and one at Ctrl-C."""
     minutes: float = bounded(5.0, 0.0, 1e6)
     """And at least every so many minutes."""
     resumable: int = bounded(2, 1, 1_000)
@@ -205,13 +205,13 @@ class Config:
 
     game: str
     other_boards: tuple[str, ...] = ()
-    """Other boards of the game that the same network learns in turn, a cycle each; it must be one for any size."""
+    """Other boards of the game that the same network learns in turn, an iteration each; it must be one for any size."""
     recipe: str = "own"
     seed: int = bounded(0, 0, 2**31 - 1)
-    cycles: int = bounded(400, 1, 1_000_000_000)
+    iterations: int = bounded(400, 1, 1_000_000_000)
     """How long the run is, if no minutes are given; such a run can be repeated bit for bit on a CPU."""
     minutes: float = bounded(0.0, 0.0, 1e6)
-    """How long the run is by the clock, compiling included; schedules then follow the clock from the first cycle on."""
+    """How long the run is by the clock, compiling included; schedules then follow the clock from the first iteration on."""
     network: NetworkConfig = field(default_factory=tower)
     search: SearchSettings = SearchSettings()
     selfplay: SelfPlaySettings = SelfPlaySettings()
@@ -226,8 +226,16 @@ class Config:
 
     def __post_init__(self) -> None:
         check_bounds(self)
-        for section in (self.search, self.selfplay, self.targets, self.replay, self.learner, self.gate,
-                        self.evaluation, self.checkpoints):  # fmt: skip
+        for section in (
+            self.search,
+            self.selfplay,
+            self.targets,
+            self.replay,
+            self.learner,
+            self.gate,
+            self.evaluation,
+            self.checkpoints,
+        ):
             check_bounds(section)
         _check_together(self)
 
@@ -255,16 +263,34 @@ class Config:
 
 
 SECTIONS: dict[str, type[Any]] = {
-    "search": SearchSettings, "selfplay": SelfPlaySettings, "targets": TargetSettings, "replay": ReplaySettings,
-    "learner": LearnerSettings, "gate": GateSettings, "evaluation": EvaluationSettings,
+    "search": SearchSettings,
+    "selfplay": SelfPlaySettings,
+    "targets": TargetSettings,
+    "replay": ReplaySettings,
+    "learner": LearnerSettings,
+    "gate": GateSettings,
+    "evaluation": EvaluationSettings,
     "checkpoints": CheckpointSettings,
-}  # fmt: skip
+}
 
 
-FIXED = frozenset({
-    "game", "other_boards", "recipe", "seed", "cycles", "minutes", "selfplay.games", "selfplay.plies", "gate.kind",
-    "replay.place", "learner.optimizer", "learner.clip", "learner.weight_decay",
-})  # fmt: skip
+FIXED = frozenset(
+    {
+        "game",
+        "other_boards",
+        "recipe",
+        "seed",
+        "iterations",
+        "minutes",
+        "selfplay.games",
+        "selfplay.plies",
+        "gate.kind",
+        "replay.place",
+        "learner.optimizer",
+        "learner.gradient_clip",
+        "learner.weight_decay",
+    }
+)
 """What decides the shapes of a run's arrays, or what the run is, and so stays the same throughout."""
 
 
@@ -275,7 +301,7 @@ def _check_together(config: Config) -> None:
         raise TrainingError("other_boards needs a network for any size of board, such as --set network=any_size.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
         raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
-    if config.gate.kind == "share" and not 0 < config.gate.threshold < 1:
+    if config.gate.kind == "score" and not 0 < config.gate.threshold < 1:
         raise TrainingError(f"gate.threshold is a share of the points, such as 0.55; got {config.gate.threshold}.")
     if config.gate.kind == "sequential" and not 0.5 < config.gate.threshold < 1:
         raise TrainingError(

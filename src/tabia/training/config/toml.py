@@ -73,7 +73,9 @@ def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
     for text in assignments:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise TrainingError(f"--set {quote(text)}: a name and a value are needed, as in learner.rate=0.001.")
+            raise TrainingError(
+                f"--set {quote(text)}: a name and a value are needed, as in learner.learning_rate=0.001."
+            )
         section, _, key = name.rpartition(".")
         if name == "network":
             tables["network"] = {"preset": value}

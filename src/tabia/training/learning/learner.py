@@ -21,16 +21,16 @@ from tabia.networks import Network, Variables
 from tabia.training.config.schema import LearnerSettings, TargetSettings
 from tabia.training.learning.losses import Losses, lesson, losses
 from tabia.training.learning.precision import compute_type
-from tabia.training.selfplay.replay import Ring, Samples, host_of, sample
+from tabia.training.selfplay.replay import ReplayBuffer, Samples, host_of, sample
 
-Source = Ring | Samples  # the replay, or what was drawn from one on the host
+Source = ReplayBuffer | Samples  # the replay, or what was drawn from one on the host
 
 
-class Learned(NamedTuple):
+class TrainState(NamedTuple):
     """What learning changes."""
 
     variables: Variables
-    averaged: Variables  # the weights that play
+    ema: Variables  # the weights that play
     moments: Any  # the optimizer's memory
     steps: Array  # int32
 
@@ -45,32 +45,35 @@ class Learner:
     targets: TargetSettings
     window: int  # rows of the replay to draw from
 
-    def begin(self, key: Array) -> Learned:
+    def begin(self, key: Array) -> TrainState:
         """First weights."""
         variables = self.network.init(key)
-        return Learned(variables, jax.tree.map(jnp.copy, variables), optimizer(self.settings).init(variables.params),
-                       jnp.int32(0))  # fmt: skip
+        return TrainState(
+            variables, jax.tree.map(jnp.copy, variables), optimizer(self.settings).init(variables.params), jnp.int32(0)
+        )
 
-    def learn(self, learned: Learned, ring: Ring, key: Array, rate: float) -> tuple[Learned, Losses]:
+    def learn(
+        self, train_state: TrainState, buffer: ReplayBuffer, key: Array, rate: float
+    ) -> tuple[TrainState, Losses]:
         """`steps` optimizer steps; the mean losses."""
-        source = ring if host_of(ring) is None else jax.device_put(_drawn(self, ring, key), jax.devices()[0])
+        source = buffer if host_of(buffer) is None else jax.device_put(_drawn(self, buffer, key), jax.devices()[0])
         if jax.default_backend() != "cpu":
-            return _learn(self, learned, source, key, jnp.float32(rate))
+            return _learn(self, train_state, source, key, jnp.float32(rate))
         # XLA's CPU backend is many times slower at the gradients of convolutions inside a loop of its own.
         found: list[Losses] = []
         for index in range(self.settings.steps):
-            learned, losses = _learn_step(self, learned, source, key, jnp.int32(index), jnp.float32(rate))
+            train_state, losses = _learn_step(self, train_state, source, key, jnp.int32(index), jnp.float32(rate))
             found.append(losses)
-        return learned, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
+        return train_state, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
-    def lowered(self, learned: Learned, ring: Ring, key: Array) -> jax.stages.Lowered | None:
+    def lowered(self, train_state: TrainState, buffer: ReplayBuffer, key: Array) -> jax.stages.Lowered | None:
         """`learn` for arguments like these, ready to be compiled; for a replay on the host the first call does."""
-        if host_of(ring) is not None:
+        if host_of(buffer) is not None:
             return None
         rate = jnp.float32(0.0)
         if jax.default_backend() != "cpu":
-            return _learn.lower(self, learned, ring, key, rate)
-        return _learn_step.lower(self, learned, ring, key, jnp.int32(0), rate)
+            return _learn.lower(self, train_state, buffer, key, rate)
+        return _learn_step.lower(self, train_state, buffer, key, jnp.int32(0), rate)
 
     @property
     def dtype(self) -> Any:
@@ -80,7 +83,7 @@ class Learner:
 
 def optimizer(settings: LearnerSettings) -> optax.GradientTransformation:
     """Everything but the rate."""
-    parts = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
+    parts = [optax.clip_by_global_norm(settings.gradient_clip)] if settings.gradient_clip else []
     parts.append(_direction(settings))
     if settings.optimizer in ("adamw", "muon") and settings.weight_decay:
         parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_kernels))
@@ -113,25 +116,33 @@ def _kernels(params: Any) -> Any:
 
 def rate_at(settings: LearnerSettings, progress: float) -> float:
     """The learning rate after a share of the run, before warm-up."""
-    if settings.schedule == "cosine":
-        return settings.rate_end + (settings.rate - settings.rate_end) * 0.5 * (1 + math.cos(math.pi * progress))
-    factors = [factor for start, factor in settings.drops if settings.schedule == "stepped" and start <= progress]
-    return settings.rate * (factors[-1] if factors else 1.0)
+    if settings.learning_rate_schedule == "cosine":
+        return settings.learning_rate_end + (settings.learning_rate - settings.learning_rate_end) * 0.5 * (
+            1 + math.cos(math.pi * progress)
+        )
+    factors = [
+        factor
+        for start, factor in settings.learning_rate_drops
+        if settings.learning_rate_schedule == "stepped" and start <= progress
+    ]
+    return settings.learning_rate * (factors[-1] if factors else 1.0)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
-def _learn(plan: Learner, learned: Learned, source: Source, key: Array, rate: Array) -> tuple[Learned, Losses]:
-    def step(learned: Learned, index: Array) -> tuple[Learned, Losses]:
-        return learn_step(plan, learned, source, key, index, rate)
+def _learn(
+    plan: Learner, train_state: TrainState, source: Source, key: Array, rate: Array
+) -> tuple[TrainState, Losses]:
+    def step(train_state: TrainState, index: Array) -> tuple[TrainState, Losses]:
+        return learn_step(plan, train_state, source, key, index, rate)
 
-    learned, found = jax.lax.scan(step, learned, jnp.arange(plan.settings.steps))
-    return learned, jax.tree.map(jnp.mean, found)
+    train_state, found = jax.lax.scan(step, train_state, jnp.arange(plan.settings.steps))
+    return train_state, jax.tree.map(jnp.mean, found)
 
 
 @partial(jax.jit, static_argnums=0)
-def _drawn(plan: Learner, ring: Ring, key: Array) -> Samples:
+def _drawn(plan: Learner, buffer: ReplayBuffer, key: Array) -> Samples:
     """The samples of all steps [S, N, ...], drawn where the ring is."""
-    return jax.vmap(lambda index: _taken(plan, ring, key, index))(jnp.arange(plan.settings.steps))
+    return jax.vmap(lambda index: _taken(plan, buffer, key, index))(jnp.arange(plan.settings.steps))
 
 
 def _taken(plan: Learner, source: Source, key: Array, index: Array) -> Samples:
@@ -139,12 +150,12 @@ def _taken(plan: Learner, source: Source, key: Array, index: Array) -> Samples:
     if isinstance(source, Samples):
         return jax.tree.map(lambda leaf: leaf[index], source)
     sample_key = jax.random.split(jax.random.fold_in(key, index), 3)[0]
-    return sample(source, sample_key, plan.settings.batch, plan.window, last=plan.network.config.last_board)
+    return sample(source, sample_key, plan.settings.batch_size, plan.window, last=plan.network.config.last_board)
 
 
 def learn_step(
-    plan: Learner, learned: Learned, source: Source, key: Array, index: Array, rate: Array
-) -> tuple[Learned, Losses]:
+    plan: Learner, train_state: TrainState, source: Source, key: Array, index: Array, rate: Array
+) -> tuple[TrainState, Losses]:
     """One optimizer step, the chunk's `index`-th."""
     _, turn_key, drop_key = jax.random.split(jax.random.fold_in(key, index), 3)
     settings = plan.settings
@@ -152,19 +163,19 @@ def learn_step(
     taught = lesson(plan.game, samples, turn_key, symmetries=settings.symmetries)
 
     def loss(params: Any) -> tuple[Array, tuple[Losses, Any]]:
-        variables = Variables(params, learned.variables.statistics)
+        variables = Variables(params, train_state.variables.statistics)
         outputs, statistics = plan.network.apply(
             variables, taught.observations, train=True, key=drop_key, dtype=plan.dtype
         )
         found = losses(outputs, taught, settings, plan.targets)
         return found.total + _l2(settings, params), (found, statistics)
 
-    (_, (found, statistics)), gradient = jax.value_and_grad(loss, has_aux=True)(learned.variables.params)
-    change, moments = optimizer(settings).update(gradient, learned.moments, learned.variables.params)
-    now = rate * jnp.minimum(1.0, (learned.steps + 1) / max(settings.warm_up, 1))
-    params = jax.tree.map(lambda old, step: old - now * step, learned.variables.params, change)
+    (_, (found, statistics)), gradient = jax.value_and_grad(loss, has_aux=True)(train_state.variables.params)
+    change, moments = optimizer(settings).update(gradient, train_state.moments, train_state.variables.params)
+    now = rate * jnp.minimum(1.0, (train_state.steps + 1) / max(settings.warmup_steps, 1))
+    params = jax.tree.map(lambda old, step: old - now * step, train_state.variables.params, change)
     variables = Variables(params, statistics)
-    return Learned(variables, _average(settings, learned, variables), moments, learned.steps + 1), found
+    return TrainState(variables, _average(settings, train_state, variables), moments, train_state.steps + 1), found
 
 
 _learn_step = jax.jit(learn_step, static_argnums=0, donate_argnums=1)
@@ -177,9 +188,9 @@ def _l2(settings: LearnerSettings, params: Any) -> Array | float:
     return 0.5 * settings.weight_decay * sum(jnp.sum(leaf**2) for leaf in kernels)
 
 
-def _average(settings: LearnerSettings, learned: Learned, variables: Variables) -> Variables:
+def _average(settings: LearnerSettings, train_state: TrainState, variables: Variables) -> Variables:
     """The moving average; at first it follows closely, because there is little to average."""
-    if not settings.average:
+    if not settings.ema_decay:
         return variables
-    keep = jnp.minimum(settings.average, (1.0 + learned.steps) / (10.0 + learned.steps))
-    return jax.tree.map(lambda old, new: keep * old + (1.0 - keep) * new, learned.averaged, variables)
+    keep = jnp.minimum(settings.ema_decay, (1.0 + train_state.steps) / (10.0 + train_state.steps))
+    return jax.tree.map(lambda old, new: keep * old + (1.0 - keep) * new, train_state.ema, variables)

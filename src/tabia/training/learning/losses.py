@@ -57,11 +57,14 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
     mover = jax.vmap(game.mover)(plies.states)
     searched = jnp.where(plies.valued[:, None], plies.values, samples.outcome)
     made = Lesson(
-        jax.vmap(game.observe)(plies.states), jax.vmap(game.legal)(plies.states),
+        jax.vmap(game.observe)(plies.states),
+        jax.vmap(game.legal)(plies.states),
         policies.spread(plies.policy, plies.policy_actions, game.num_actions),
-        from_mover(samples.outcome, mover), from_mover(searched, mover),
-        samples.weight, samples.weight * plies.learned,
-    )  # fmt: skip
+        from_mover(samples.outcome, mover),
+        from_mover(searched, mover),
+        samples.weight,
+        samples.weight * plies.full_search,
+    )
     if samples.reached is not None:
         last = jax.vmap(game.observe)(samples.last, mover)
         made = made._replace(last_board=last, board_weight=samples.weight * samples.reached)
@@ -97,16 +100,22 @@ def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -
 def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: TargetSettings) -> Losses:
     """All of them for one batch."""
     policy = policy_loss(outputs, lesson, learner)
-    value = value_loss(outputs, lesson, learner, targets.search_share)
+    value = value_loss(outputs, lesson, learner, targets.search_value_weight)
     total = policy.loss + learner.value_weight * value
     board = None
     if outputs.last_board is not None:
         board = board_loss(outputs.last_board, lesson)
         total += learner.board_weight * board
     return Losses(
-        total=total, policy=policy.loss, value=value, entropy=policy.entropy, target_entropy=policy.target_entropy,
-        agreement=policy.agreement, illegal=policy.illegal, board=board,
-    )  # fmt: skip
+        total=total,
+        policy=policy.loss,
+        value=value,
+        entropy=policy.entropy,
+        target_entropy=policy.target_entropy,
+        agreement=policy.agreement,
+        illegal=policy.illegal,
+        board=board,
+    )
 
 
 class PolicyLoss(NamedTuple):

@@ -28,10 +28,18 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "
 _COLORS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 _STYLE: Any = {
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e5e5e5",
-    "axes.axisbelow": True, "font.size": 9, "legend.frameon": False, "lines.linewidth": 1.4, "lines.markersize": 4,
-    "svg.hashsalt": "tabia", "text.parse_math": False,
-}  # fmt: skip
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e5e5e5",
+    "axes.axisbelow": True,
+    "font.size": 9,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "svg.hashsalt": "tabia",
+    "text.parse_math": False,
+}
 
 
 class Drawing(NamedTuple):
@@ -63,9 +71,14 @@ def draw(
 ) -> dict[str, Path]:
     """Draw all figures the metrics suffice for; the file of each by its name."""
     drawings = [
-        _losses(config, lines), _entropy(lines), _games(game, lines), _strength(evaluations), _perfect(evaluations),
-        _openings(game, lines), _agreement(lines),
-    ]  # fmt: skip
+        _losses(config, lines),
+        _entropy(lines),
+        _games(game, lines),
+        _strength(evaluations),
+        _perfect(evaluations),
+        _openings(game, lines),
+        _agreement(lines),
+    ]
     return {drawing.name: save(run, drawing) for drawing in drawings if drawing is not None}
 
 
@@ -182,7 +195,7 @@ def _timed(axes: Any) -> None:
 
 def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
     shares, moves = series.openings(lines, num_actions=game.num_actions)
-    if len(shares.cycles) < 2:
+    if len(shares.iterations) < 2:
         return None
     start = game.init(jax.random.key(0))
     names = ["others" if move is None else label(game.move_name(move, start)) for move in moves]
@@ -194,7 +207,7 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
         ramp = matplotlib.colormaps["viridis"]
         known = sum(move is not None for move in moves)
         colors = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
-        axes.stackplot(shares.cycles, 100 * shares.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6)
+        axes.stackplot(shares.iterations, 100 * shares.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6)
         axes.set(ylabel="first moves, % of games", ylim=(0, 100))
         _counted(axes)
         axes.margins(x=0)
@@ -222,7 +235,7 @@ def _stacked(name: str, *panels: Panel) -> Drawing | None:
     def draw(figure: Any) -> None:
         column = figure.subplots(len(held), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (curve, label, bottom) in zip(column, held, strict=True):
-            axes.plot(curve.cycles, curve.values, color=BLUE, marker="o" if len(curve.cycles) == 1 else None)
+            axes.plot(curve.iterations, curve.values, color=BLUE, marker="o" if len(curve.iterations) == 1 else None)
             axes.set_ylabel(label)
             axes.set_ylim(bottom=bottom)
         _counted(column[-1])
@@ -241,8 +254,8 @@ def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | N
         axes = figure.subplots()
         for number, (words, curve) in enumerate(held.items()):
             style = {"color": _COLORS[number], "linestyle": _DASHES[number]}
-            marker = _MARKERS[number] if len(curve.cycles) == 1 else None
-            axes.plot(curve.cycles, curve.values, marker=marker, label=words, **style)
+            marker = _MARKERS[number] if len(curve.iterations) == 1 else None
+            axes.plot(curve.iterations, curve.values, marker=marker, label=words, **style)
         axes.set_ylabel(label)
         _counted(axes)
         if top is not None:
@@ -261,4 +274,4 @@ def _legend(axes: Any, title: str | None = None) -> None:
 
 
 def _percent(curve: Curve) -> Curve:
-    return Curve(curve.cycles, 100 * curve.values)
+    return Curve(curve.iterations, 100 * curve.values)

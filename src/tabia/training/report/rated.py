@@ -25,9 +25,9 @@ Tell = Callable[[int, int], None]  # is told how many games are finished, and of
 
 
 class Rated(NamedTuple):
-    """The checkpoints in the order of their cycles; the first is rated 0."""
+    """The checkpoints in the order of their iterations; the first is rated 0."""
 
-    cycles: tuple[int, ...]
+    iterations: tuple[int, ...]
     elo: tuple[float, ...]
     error: tuple[float, ...]  # half the width of the 95% interval
     games: int
@@ -36,17 +36,23 @@ class Rated(NamedTuple):
 
 
 def rated(
-    run: RunDirectory, game: Game, *, most: int = 8, games: int = 20, nearest: int = 2, simulations: int = 64,
+    run: RunDirectory,
+    game: Game,
+    *,
+    most: int = 8,
+    games: int = 20,
+    nearest: int = 2,
+    simulations: int = 64,
     tell: Tell = lambda done, whole: None,
-) -> Rated:  # fmt: skip
+) -> Rated:
     """Rate at most `most` checkpoints by games of each against its nearest; RatingError where there is but one."""
     tournament = among_checkpoints(
         run.path, most=most, simulations=simulations, games=games, nearest=nearest, game=game
     )
     played = standings.counted(_played(run, tournament, tell))
     found = standings.rate(played, anchor=tournament.specs[0])
-    cycles = [step or 0 for step in steps(found.names)]
-    order = sorted(range(len(cycles)), key=cycles.__getitem__)
+    iterations = [step or 0 for step in steps(found.names)]
+    order = sorted(range(len(iterations)), key=iterations.__getitem__)
     names, elo, error = (
         found.names,
         [float(found.elo[row]) for row in order],
@@ -56,7 +62,7 @@ def rated(
     def draw(path: Path) -> None:
         plot(path, [names[row] for row in order], elo, error, within=run.path)
 
-    return Rated(tuple(cycles[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
+    return Rated(tuple(iterations[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
 
 
 def _played(run: RunDirectory, tournament: Tournament, tell: Tell) -> list[records.Record]:

@@ -91,14 +91,14 @@ def compose(found: Found, *, network: str) -> str:
 
 def _about(found: Found, network: str) -> str:
     config, game = found.config, found.game
-    last = found.lines[-1] if found.lines else {"cycle": 0, "seconds": 0.0, "total_games": 0, "positions": 0}
-    planned = f"{config.minutes:.4g} minutes" if config.minutes else f"{config.cycles:,} iterations"
+    last = found.lines[-1] if found.lines else {"iteration": 0, "seconds": 0.0, "total_games": 0, "positions": 0}
+    planned = f"{config.minutes:.4g} minutes" if config.minutes else f"{config.iterations:,} iterations"
     rows = [
         ("game", markdown(f"{game.id}, version {game.version}: {game.title}")),
         ("recipe, seed", markdown(f"{config.recipe}, {config.seed}")),
         (
             "length",
-            f"{last['cycle']:,} iterations in {last['seconds'] / 60:.1f} minutes of wall clock; planned: {planned}",
+            f"{last['iteration']:,} iterations in {last['seconds'] / 60:.1f} minutes of wall clock; planned: {planned}",
         ),
         ("played", f"{last['total_games']:,} games, {last['positions']:,} positions"),
         ("search", f"{config.search.rule}, {config.search.simulations} simulations per move"),
@@ -143,7 +143,7 @@ def _latest(found: Found) -> str:
         named("moves that were the network's favorite", "agrees", ".1%"),
         named("the network's probability of the move played", "prior", ".3f"),
     ]
-    last = f"latest (iteration {found.lines[-1]['cycle']:,})"
+    last = f"latest (iteration {found.lines[-1]['iteration']:,})"
     return table(("", last, f"mean of the last {len(recent)}"), rows, right=2)
 
 
@@ -156,10 +156,16 @@ def _policy_loss(config: Config) -> str:
 def _selfplay(found: Found) -> list[str]:
     seen = "How often the move played was the network's own favorite, and the probability the network alone gave it."
     rows = [
-        (f"{line['cycle']:,}", number(line.get("length"), ".1f"), number((line.get("scores") or [None])[0], "+.2f"),
-         number(line.get("draws"), ".0%"), number(line.get("agrees"), ".1%"), number(line.get("prior"), ".3f"))
+        (
+            f"{line['iteration']:,}",
+            number(line.get("length"), ".1f"),
+            number((line.get("scores") or [None])[0], "+.2f"),
+            number(line.get("draws"), ".0%"),
+            number(line.get("agrees"), ".1%"),
+            number(line.get("prior"), ".3f"),
+        )
         for line in series.spread(found.lines, _ROWS)
-    ]  # fmt: skip
+    ]
     headings = ("iteration", "length, moves", "first seat's score", "drawn", "favorite played", "its prior")
     parts = ["## Self-play", _figure(found, "games"), table(headings, rows, right=5)]
     if "openings" in found.figures:
@@ -177,14 +183,20 @@ def _learning(found: Found) -> list[str]:
     if not found.config.learner.mask_illegal:
         columns |= _ILLEGAL
     rows = [
-        tuple([f"{line['cycle']:,}"] + [number(line.get(name), form) for name, form in columns.values()])
+        tuple([f"{line['iteration']:,}"] + [number(line.get(name), form) for name, form in columns.values()])
         for line in series.spread(learned, _ROWS)
     ]
     entropy = (
         "Entropy of the network's policy and of what it is taught; a network that collapses to one move shows here."
     )
-    return ["## Learning", _explained(found.config), _figure(found, "losses"),
-            table(("iteration", *columns), rows, right=len(columns)), entropy, _figure(found, "entropy")]  # fmt: skip
+    return [
+        "## Learning",
+        _explained(found.config),
+        _figure(found, "losses"),
+        table(("iteration", *columns), rows, right=len(columns)),
+        entropy,
+        _figure(found, "entropy"),
+    ]
 
 
 def _explained(config: Config) -> str:
@@ -203,11 +215,14 @@ _DIVERGENCE = (
     "uncertain."
 )
 _LEARNED = {
-    "policy loss": ("loss_policy", ".4f"), "value loss": ("loss_value", ".4f"), "entropy": ("entropy", ".3f"),
-    "target's entropy": ("target_entropy", ".3f"), "learning rate": ("rate", ".1e"),
-}  # fmt: skip
+    "policy loss": ("loss_policy", ".4f"),
+    "value loss": ("loss_value", ".4f"),
+    "entropy": ("entropy", ".3f"),
+    "target's entropy": ("target_entropy", ".3f"),
+    "learning rate": ("rate", ".1e"),
+}
 _BOARD = {"loss of the last position": ("loss_board", ".4f")}
-_ILLEGAL = {"given to illegal moves": ("illegal", ".2%")}  # S3's measure; it tells something where they are taught
+_ILLEGAL = {"given to illegal moves": ("illegal", ".2%")}  # Schulte's measure; it tells something where they are taught
 
 
 # Pieces of text.

@@ -1,4 +1,4 @@
-"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighboring cycles where there are many."""
+"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighboring iterations where there are many."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ T = TypeVar("T")
 
 
 class Curve(NamedTuple):
-    """A number over the cycles; each point is the mean of a few neighbors."""
+    """A number over the iterations; each point is the mean of a few neighbors."""
 
-    cycles: np.ndarray  # float[K]
+    iterations: np.ndarray  # float[K]
     values: np.ndarray  # float[K, ...]
 
     def __bool__(self) -> bool:
-        return len(self.cycles) > 0
+        return len(self.iterations) > 0
 
 
 def curve(
     lines: Sequence[Line], name: str, *, most: int = 200, pick: Callable[[Any], Any] = lambda found: found
 ) -> Curve:
-    """The numbers called `name`, of the cycles that have them, in at most `most` points.
+    """The numbers called `name`, of the iterations that have them, in at most `most` points.
 
-    >>> curve([{"cycle": 1, "length": 7.0}, {"cycle": 2}, {"cycle": 3, "length": 9.0}], "length").values.tolist()
+    >>> curve([{"iteration": 1, "length": 7.0}, {"iteration": 2}, {"iteration": 3, "length": 9.0}], "length").values.tolist()
     [7.0, 9.0]
     """
     held = [line for line in lines if line.get(name) is not None]
     parts = np.array_split(np.arange(len(held)), min(most, len(held))) if held else []
-    cycles = np.array([line["cycle"] for line in held], float)
+    iterations = np.array([line["iteration"] for line in held], float)
     values = np.array([pick(line[name]) for line in held], float)
     return Curve(
-        np.array([cycles[part].mean() for part in parts]), np.array([values[part].mean(axis=0) for part in parts])
+        np.array([iterations[part].mean() for part in parts]), np.array([values[part].mean(axis=0) for part in parts])
     )
 
 
@@ -59,7 +59,7 @@ def openings(
     if not counts or not counts.values.sum():
         return Curve(np.zeros(0), np.zeros((0, 0))), []
     played = counts.values.sum(axis=1) > 0
-    cycles, shares = counts.cycles[played], counts.values[played]
+    iterations, shares = counts.iterations[played], counts.values[played]
     shares = shares / shares.sum(axis=1, keepdims=True)
     used = int((shares.sum(axis=0) > 0).sum())
     kept = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[: min(used, bands)])
@@ -67,7 +67,7 @@ def openings(
     bands_of = shares[:, kept]
     if used > bands:
         bands_of, moves = np.column_stack([bands_of, 1.0 - bands_of.sum(axis=1)]), [*moves, None]
-    return Curve(cycles, bands_of), moves
+    return Curve(iterations, bands_of), moves
 
 
 def spread(lines: Sequence[T], most: int) -> list[T]:

@@ -41,7 +41,7 @@ def measured(lines: Sequence[Line]) -> list[Strength]:
     for line in lines:
         keeps = {name: line[f"keeps_{name}"] for name in _PERFECT if f"keeps_{name}" in line}
         if line.get("matches") or keeps:
-            found.append(Strength(line["cycle"], line["seconds"], line.get("matches") or {}, keeps))
+            found.append(Strength(line["iteration"], line["seconds"], line.get("matches") or {}, keeps))
     return found
 
 

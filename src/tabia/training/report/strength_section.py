@@ -81,7 +81,7 @@ def _ratings(rated: Rated | str, figures: dict[str, str]) -> list[str]:
     words = f"From {rated.games} different games among checkpoints, {how}; the first of them is rated 0."
     rows = [
         (f"{iteration:,}", f"{elo:+.0f}", "fixed" if not error else f"± {error:.0f}")
-        for iteration, elo, error in zip(rated.cycles, rated.elo, rated.error, strict=True)
+        for iteration, elo, error in zip(rated.iterations, rated.elo, rated.error, strict=True)
     ]
     headings = ("iteration", "Elo", "95%")
     return ["### Among its checkpoints", words, figures.get("ratings", ""), table(headings, rows, right=3)]

@@ -1,6 +1,6 @@
 """Checkpoints: written aside, synced, renamed, synced, read back; announced only once all that has held.
 
-A checkpoint is a folder named by its cycle:
+A checkpoint is a folder named by its iteration:
 
     weights.safetensors     the network that plays, as `tabia.networks.weights` writes it
     state.safetensors       everything else a run needs to go on; only the newest few keep it
@@ -32,12 +32,12 @@ from tabia.training import state as states
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.run.directory import BEST, RunDirectory
-from tabia.training.state import Ledger, State
+from tabia.training.state import Counters, State
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 _FORMAT = "tabia checkpoint 4"
 _LARGEST_MANIFEST, _LARGEST_HEADER = files.MEGABYTE, 64 * files.MEGABYTE
-_CYCLE = re.compile("0|[1-9][0-9]{0,11}")
+_ITERATION = re.compile("0|[1-9][0-9]{0,11}")
 Watch = Callable[[str], None]
 
 
@@ -46,26 +46,26 @@ class Checkpoint:
     """A checkpoint that was found whole, and what it holds."""
 
     path: Path
-    ledger: Ledger
+    counters: Counters
     state: State
 
 
-def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: Watch | None = None) -> Path:
+def save(run: RunDirectory, plan: Plan, state: State, counters: Counters, *, watch: Watch | None = None) -> Path:
     """Save a run as it stands; whatever happens on the way, earlier checkpoints stay as they are.
 
     `watch` is told each step done.
     """
     done = watch or (lambda step: None)
-    place = run.checkpoints / str(ledger.cycle)
-    aside = run.checkpoints / files.random_name(str(ledger.cycle), "aside")
+    place = run.checkpoints / str(counters.iteration)
+    aside = run.checkpoints / files.random_name(str(counters.iteration), "aside")
     try:
         if files.exists(run.metrics):
             files.sync_file(run.metrics)  # a checkpoint never comes before the metrics that lead to it
         files.make_directory(run.checkpoints, within=run.path)
         aside.mkdir()
         done("made")
-        _write(aside, plan, state, ledger, done)
-        if files.exists(place):  # it was passed over when the run was resumed: nobody saves a cycle twice
+        _write(aside, plan, state, counters, done)
+        if files.exists(place):  # it was passed over when the run was resumed: nobody saves an iteration twice
             _pass_over(place)
         aside.rename(place)
         done("renamed")
@@ -74,14 +74,14 @@ def save(run: RunDirectory, plan: Plan, state: State, ledger: Ledger, *, watch: 
         verify(place, within=run.path)
         done("verified")
         if plan.config.gate.kind != "none":
-            files.write_atomic(run.path / BEST, f"{_nearest(run, ledger.champion)}\n".encode(), within=run.path)
-        _prune(run, ledger.cycle, plan.config.checkpoints.resumable)
+            files.write_atomic(run.path / BEST, f"{_nearest(run, counters.champion)}\n".encode(), within=run.path)
+        _prune(run, counters.iteration, plan.config.checkpoints.resumable)
         done("pruned")
     except (OSError, WeightsError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise TrainingError(
-            f"The checkpoint of cycle {ledger.cycle} could not be saved in {run.checkpoints}: {why}. "
+            f"The checkpoint of iteration {counters.iteration} could not be saved in {run.checkpoints}: {why}. "
             f"Earlier ones are as they were; make room and go on with `tabia resume {run.path}`."
         ) from None
     return place
@@ -94,14 +94,14 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
     wants to start over without having been asked.
     """
     troubles: list[str] = []
-    held = sorted(cycles(run), reverse=True)
-    for cycle in held:
-        place = run.checkpoints / str(cycle)
+    held = sorted(iterations(run), reverse=True)
+    for iteration in held:
+        place = run.checkpoints / str(iteration)
         try:
             manifest = verify(place, within=run.path)
             if STATE in manifest["files"]:  # otherwise it is kept for its weights alone
                 state = load(plan, place, manifest, within=run.path)
-                return Checkpoint(place, _ledger(place, manifest), state), troubles
+                return Checkpoint(place, _counters(place, manifest), state), troubles
         except TrainingError as error:
             troubles.append(str(error))
     if held:
@@ -112,15 +112,15 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
     return None, troubles
 
 
-def cycles(run: RunDirectory) -> list[int]:
-    """The cycles of which there are checkpoints, whole or not; a link is none."""
+def iterations(run: RunDirectory) -> list[int]:
+    """The iterations of which there are checkpoints, whole or not; a link is none."""
     if not run.checkpoints.is_dir():
         return []
     try:
         files.contained(run.checkpoints, run.path)
     except OSError as error:
         raise TrainingError(f"{run.checkpoints} cannot be used: {error.strerror}.") from None
-    found = [path for path in run.checkpoints.iterdir() if _CYCLE.fullmatch(path.name)]
+    found = [path for path in run.checkpoints.iterdir() if _ITERATION.fullmatch(path.name)]
     return [int(path.name) for path in found if path.is_dir() and not path.is_symlink()]
 
 
@@ -149,19 +149,19 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
     return state
 
 
-def _ledger(place: Path, manifest: dict[str, Any]) -> Ledger:
-    entries, known = manifest.get("ledger"), {field.name: field for field in fields(Ledger)}
-    if not isinstance(entries, dict) or not {"cycle"} <= set(entries) <= set(known):
+def _counters(place: Path, manifest: dict[str, Any]) -> Counters:
+    entries, known = manifest.get("counters"), {field.name: field for field in fields(Counters)}
+    if not isinstance(entries, dict) or not {"iteration"} <= set(entries) <= set(known):
         raise TrainingError(
-            f"{place / MANIFEST} is damaged: its ledger cannot be read (it should hold {', '.join(known)})."
+            f"{place / MANIFEST} is damaged: its counters cannot be read (it should hold {', '.join(known)})."
         )
     for name, value in entries.items():
         if type(value) not in (int, type(known[name].default)) or not 0 <= value < 2**53:
-            raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its ledger cannot be {quote(value)}.")
-    ledger = Ledger(**entries)
-    if ledger.cycle != int(place.name):
-        raise TrainingError(f"{place} is of cycle {ledger.cycle}, not of cycle {place.name}.")
-    return ledger
+            raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its counters cannot be {quote(value)}.")
+    counters = Counters(**entries)
+    if counters.iteration != int(place.name):
+        raise TrainingError(f"{place} is of iteration {counters.iteration}, not of iteration {place.name}.")
+    return counters
 
 
 def verify(place: Path, *, within: Path | None = None) -> dict[str, Any]:
@@ -200,19 +200,26 @@ def _manifest(place: Path, within: Path) -> dict[str, Any]:
     return manifest
 
 
-def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) -> None:
+def _write(folder: Path, plan: Plan, state: State, counters: Counters, done: Watch) -> None:
     game, config = plan.game, plan.config
-    notes = {**identity.fields(game), "cycle": ledger.cycle, "recipe": config.recipe,
-             "seed": config.seed, "minutes": round(ledger.seconds / 60, 2), "games": ledger.games}  # fmt: skip
+    notes = {
+        **identity.fields(game),
+        "iteration": counters.iteration,
+        "recipe": config.recipe,
+        "seed": config.seed,
+        "minutes": round(counters.seconds / 60, 2),
+        "games": counters.games,
+    }
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
     content = to_bytes(states.to_arrays(state))
     files.write_new(folder / STATE, content)
     done("state")
-    digests = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
-               STATE: hashlib.sha256(content).hexdigest()}  # fmt: skip
-    manifest = {"format": _FORMAT, **identity.fields(game), "ledger": asdict(ledger),
-                "files": digests}  # fmt: skip
+    digests = {
+        WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+        STATE: hashlib.sha256(content).hexdigest(),
+    }
+    manifest = {"format": _FORMAT, **identity.fields(game), "counters": asdict(counters), "files": digests}
     files.write_new(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
     files.sync_directory(folder)
     done("manifest")
@@ -220,12 +227,12 @@ def _write(folder: Path, plan: Plan, state: State, ledger: Ledger, done: Watch) 
 
 def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
     """Drop the state of older checkpoints, and what unfinished saves left lying."""
-    for cycle in cycles(run):
-        if cycle > newest:  # passed over when the run was resumed; it must not be taken for what this run came to
-            _pass_over(run.checkpoints / str(cycle))
-    whole = [cycle for cycle in sorted(cycles(run)) if (run.checkpoints / str(cycle) / STATE).exists()]
-    for cycle in whole[:-resumable]:
-        _forget_state(run, run.checkpoints / str(cycle))
+    for iteration in iterations(run):
+        if iteration > newest:  # passed over when the run was resumed; it must not be taken for what this run came to
+            _pass_over(run.checkpoints / str(iteration))
+    whole = [iteration for iteration in sorted(iterations(run)) if (run.checkpoints / str(iteration) / STATE).exists()]
+    for iteration in whole[:-resumable]:
+        _forget_state(run, run.checkpoints / str(iteration))
     for left in run.checkpoints.glob(".*.aside"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -249,8 +256,8 @@ def _forget_state(run: RunDirectory, place: Path) -> None:
 
 
 def _nearest(run: RunDirectory, champion: int) -> int:
-    """The first checkpoint that holds the champion of a cycle: the weights saved are always those that play."""
-    return min((cycle for cycle in cycles(run) if cycle >= champion), default=champion)
+    """The first checkpoint that holds the champion of an iteration: the weights saved are always those that play."""
+    return min((iteration for iteration in iterations(run) if iteration >= champion), default=champion)
 
 
 def _arrays(content: bytes) -> dict[str, np.ndarray]:

@@ -2,10 +2,10 @@
 
 runs/connect4/
     config.toml                     what was asked for
-    metrics.jsonl                   a line a cycle, evaluations too
+    metrics.jsonl                   a line an iteration, evaluations too
     machine.json                    what it ran on, and with which versions
     best                            the step of the best checkpoint, where a gate decides
-    checkpoints/<cycle>/            weights.safetensors, state.safetensors (the newest alone), manifest.json
+    checkpoints/<iteration>/            weights.safetensors, state.safetensors (the newest alone), manifest.json
     games/                          self-play games, readable
     report.md, figures/             made by `tabia report`
 

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from tabia.training.errors import TrainingError
 from tabia.training.iteration import Report
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.report.series import Line
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
@@ -30,8 +30,8 @@ _STRENGTH = ("matches.", "keeps_", "gate_")
 def scalars(line: Line) -> dict[str, float | str]:
     """A line of metrics without nesting: `matches.random.share`, and seats counted from 1 as in `scores.1`.
 
-    >>> scalars({"cycle": 7, "scores": [0.5, -0.5], "matches": {"random": {"share": 0.9}}, "gate_passed": True})
-    {'cycle': 7, 'scores.1': 0.5, 'scores.2': -0.5, 'matches.random.share': 0.9, 'gate_passed': 1}
+    >>> scalars({"iteration": 7, "scores": [0.5, -0.5], "matches": {"random": {"share": 0.9}}, "gate_passed": True})
+    {'iteration': 7, 'scores.1': 0.5, 'scores.2': -0.5, 'matches.random.share': 0.9, 'gate_passed': 1}
     """
     found: dict[str, float | str] = {}
     for name, value in line.items():
@@ -54,7 +54,7 @@ def _flatten(name: str, value: Any, found: dict[str, float | str]) -> None:
 def write_csv(lines: Sequence[Line], file: TextIO) -> None:
     """One row per iteration; the columns are all names that occur, and a cell is empty where a line has none."""
     rows = [scalars(line) for line in lines]
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["cycle"]
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["iteration"]
     writer = csv.DictWriter(file, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -67,13 +67,13 @@ def export_tensorboard(run: RunDirectory, logs: Path) -> int:
         raise TrainingError(f"{run.path} has no metrics yet: no iteration is finished.")
     # TensorBoard wants the time of day; the metrics know only how long the run has taken.
     began = run.metrics.stat().st_mtime - lines[-1]["seconds"]
-    with _writer(logs, first=lines[0]["cycle"]) as writer:
+    with _writer(logs, first=lines[0]["iteration"]) as writer:
         for line in lines:
             _add(writer, line, began + line["seconds"])
     return len(lines)
 
 
-class TensorBoard(Onlooker):
+class TensorBoard(BaseObserver):
     """Writes the metrics as TensorBoard events while a run is trained; must come after the observers it reports.
 
     A resumed run replaces what had been written after the checkpoint it resumes from.
@@ -84,9 +84,9 @@ class TensorBoard(Onlooker):
         self._writer: Any = None
 
     def begun(self, training: Training) -> None:
-        self._writer = _writer(self._logs, first=training.ledger.cycle + 1)
+        self._writer = _writer(self._logs, first=training.counters.iteration + 1)
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         _add(self._writer, metrics.fields(training, report))
         return {}
 
@@ -109,8 +109,8 @@ def _writer(logs: Path, *, first: int) -> Any:
 
 def _add(writer: Any, line: Line, at: float | None = None) -> None:
     for name, value in scalars(line).items():
-        if name != "cycle" and not isinstance(value, str):
-            writer.add_scalar(_tag(name), value, line["cycle"], walltime=at)
+        if name != "iteration" and not isinstance(value, str):
+            writer.add_scalar(_tag(name), value, line["iteration"], walltime=at)
 
 
 def _tag(name: str) -> str:

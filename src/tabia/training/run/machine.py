@@ -15,7 +15,7 @@ import jax
 
 from tabia.core import files
 from tabia.core.parsing import parse_json
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.run.directory import RunDirectory
 from tabia.training.state import whereabouts
 
@@ -24,13 +24,13 @@ _LARGEST = files.MEGABYTE
 _LIBRARIES = ("tabia", "jax", "jaxlib", "flax", "optax", "numpy", "pgx", "mctx")
 
 
-class Machine(Onlooker):
-    """Notes the machine when a run starts; a run may go on elsewhere, so entries say from which cycle on they hold."""
+class Machine(BaseObserver):
+    """Notes the machine when a run starts; a run may go on elsewhere, so entries say from which iteration on they hold."""
 
     def begun(self, training: Training) -> None:
-        before = [entry for entry in read(training.run) if entry["from_cycle"] < training.ledger.cycle]
+        before = [entry for entry in read(training.run) if entry["from_cycle"] < training.counters.iteration]
         replay = whereabouts(training.state)
-        entries = [*before, {"from_cycle": training.ledger.cycle, **describe(), "replay": replay}]
+        entries = [*before, {"from_cycle": training.counters.iteration, **describe(), "replay": replay}]
         training.run.write(training.run.path / MACHINE, (json.dumps(entries, indent=2) + "\n").encode())
 
 
@@ -47,10 +47,10 @@ def read(run: RunDirectory) -> list[dict[str, Any]]:
 
 
 def _sound(entry: dict[str, Any]) -> dict[str, Any]:
-    cycle, versions = entry.get("from_cycle"), entry.get("versions")
+    iteration, versions = entry.get("from_cycle"), entry.get("versions")
     return {
         **entry,
-        "from_cycle": cycle if type(cycle) is int and 0 <= cycle < 2**53 else 0,
+        "from_cycle": iteration if type(iteration) is int and 0 <= iteration < 2**53 else 0,
         "versions": versions if isinstance(versions, dict) else {},
     }
 

@@ -1,4 +1,4 @@
-"""metrics.jsonl: a line of JSON for every cycle, appended; after a resume, none twice."""
+"""metrics.jsonl: a line of JSON for every iteration, appended; after a resume, none twice."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from tabia.core import files
 from tabia.core.parsing import parse_json
 from tabia.training.errors import TrainingError
 from tabia.training.iteration import Report
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.run.directory import RunDirectory
 
 _LARGEST, _LONGEST_LINE = 512 * files.MEGABYTE, files.MEGABYTE
 _SYNC_SECONDS = 1.0  # a checkpoint syncs the lines before it; in between, a power cut costs at most so much
 
 
-class Metrics(Onlooker):
+class Metrics(BaseObserver):
     """Writes the lines; must come after the observers whose findings it keeps."""
 
     def __init__(self) -> None:
         self._synced = 0.0
 
     def begun(self, training: Training) -> None:
-        """Forget the cycles after the checkpoint the run goes on from: they will come again."""
+        """Forget the iterations after the checkpoint the run goes on from: they will come again."""
         if files.exists(training.run.metrics):
             found = ((text, parse(text)) for text in _texts(training.run))
-            kept = [text for text, line in found if line is not None and line["cycle"] <= training.ledger.cycle]
+            kept = [
+                text for text, line in found if line is not None and line["iteration"] <= training.counters.iteration
+            ]
             training.run.write(training.run.metrics, b"".join(text + b"\n" for text in kept))
 
-    def cycled(self, training: Training, report: Report) -> dict[str, Any]:
+    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
         line = json.dumps(fields(training, report)) + "\n"
         due = time.monotonic() >= self._synced + _SYNC_SECONDS
         try:
@@ -47,12 +49,16 @@ class Metrics(Onlooker):
 
 
 def fields(training: Training, report: Report) -> dict[str, Any]:
-    """A cycle's line."""
-    ledger = training.ledger
+    """An iteration's line."""
+    counters = training.counters
     return {
-        "cycle": ledger.cycle, "seconds": round(ledger.seconds, 3), "progress": round(training.progress, 5),
-        "total_games": ledger.games, "positions": ledger.positions, **report.fields(),
-    }  # fmt: skip
+        "iteration": counters.iteration,
+        "seconds": round(counters.seconds, 3),
+        "progress": round(training.progress, 5),
+        "total_games": counters.games,
+        "positions": counters.positions,
+        **report.fields(),
+    }
 
 
 def read(run: RunDirectory) -> list[dict[str, Any]]:
@@ -76,7 +82,7 @@ def parse(text: bytes) -> dict[str, Any] | None:
         line = parse_json(text)
     except ValueError:  # UnicodeDecodeError is one
         return None
-    if not isinstance(line, dict) or type(line.get("cycle")) is not int or not 0 <= line["cycle"] < 2**53:
+    if not isinstance(line, dict) or type(line.get("iteration")) is not int or not 0 <= line["iteration"] < 2**53:
         return None
     sound = {name: value for name, value in line.items() if _is_sound(name, value)}
     return {"seconds": 0.0, "total_games": 0, "positions": 0, **sound}

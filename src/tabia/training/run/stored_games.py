@@ -1,4 +1,4 @@
-"""Self-play games in readable notation: a few at each checkpoint, in games/<cycle>.txt.
+"""Self-play games in readable notation: a few at each checkpoint, in games/<iteration>.txt.
 
 They are taken from the replay, where a lane's games stand one below the other. A game is whole there if the row of
 its first move has not been written over:
@@ -25,31 +25,33 @@ from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
 from tabia.games.game import Game
 from tabia.games.session import Table
-from tabia.training.loop import Onlooker, Training
+from tabia.training.loop import BaseObserver, Training
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
-from tabia.training.selfplay.replay import Ring
+from tabia.training.selfplay.replay import ReplayBuffer
 
-_CYCLE = re.compile("[0-9]{1,12}")
+_ITERATION = re.compile("[0-9]{1,12}")
 
 
-class StoredGames(Onlooker):
+class StoredGames(BaseObserver):
     """Writes games at each checkpoint; none of games of chance, whose dice the replay does not keep."""
 
     def begun(self, training: Training) -> None:
         """A run killed between a checkpoint and its games goes on from there: they are written now."""
         files.remove_unfinished(training.run.games)
-        cycle = training.ledger.cycle
-        if training.saved == cycle and not (training.run.games / f"{cycle}.txt").exists():
+        iteration = training.counters.iteration
+        if training.saved == iteration and not (training.run.games / f"{iteration}.txt").exists():
             self.saved(training)
 
     def saved(self, training: Training) -> None:
         plan, count = Plan(training.config), training.config.checkpoints.games
         if not count or plan.game.chance:
             return
-        cycle = training.ledger.cycle
-        found = games(plan.game, training.state.boards[0].ring, count, player=f"self-play@{cycle}", rows=2 * plan.reach)
-        store(training.run, cycle, found)
+        iteration = training.counters.iteration
+        found = games(
+            plan.game, training.state.boards[0].buffer, count, player=f"self-play@{iteration}", rows=2 * plan.reach
+        )
+        store(training.run, iteration, found)
 
 
 class Told(NamedTuple):
@@ -63,33 +65,33 @@ class Told(NamedTuple):
     scores: np.ndarray  # float[W, B, P] in [-1, 1]
 
 
-def games(game: Game, ring: Ring, count: int, *, player: str, rows: int | None = None) -> list[Record]:
+def games(game: Game, buffer: ReplayBuffer, count: int, *, player: str, rows: int | None = None) -> list[Record]:
     """The newest games, `count` at most, that began at the start and ended; looked for in the newest `rows`."""
-    told = _told(ring, rows)
+    told = _told(buffer, rows)
     row, lane = np.nonzero(told.ended & (told.opening == 0))
     whole = told.ply[row, lane] <= row
     places = list(zip(row[whole], lane[whole], strict=True))[-count:]
     return [_record(game, told, int(row), int(lane), player) for row, lane in places]
 
 
-def store(run: RunDirectory, cycle: int, found: list[Record]) -> None:
+def store(run: RunDirectory, iteration: int, found: list[Record]) -> None:
     """Write a checkpoint's games, if there are any."""
     if found:
         folder = run.make_folder(run.games)
-        records.save(folder / f"{cycle}.txt", Book({"cycle": str(cycle)}, found), within=run.path)
+        records.save(folder / f"{iteration}.txt", Book({"iteration": str(iteration)}, found), within=run.path)
 
 
 def stored(run: RunDirectory) -> dict[int, list[Record]]:
-    """All stored games by cycle, in order."""
-    paths = {int(path.stem): path for path in run.games.glob("*.txt") if _CYCLE.fullmatch(path.stem)}
-    return {cycle: records.read(paths[cycle], within=run.path).records for cycle in sorted(paths)}
+    """All stored games by iteration, in order."""
+    paths = {int(path.stem): path for path in run.games.glob("*.txt") if _ITERATION.fullmatch(path.stem)}
+    return {iteration: records.read(paths[iteration], within=run.path).records for iteration in sorted(paths)}
 
 
-def _told(ring: Ring, rows: int | None) -> Told:
-    capacity, written = ring.ready.shape[0], int(ring.rows)
+def _told(buffer: ReplayBuffer, rows: int | None) -> Told:
+    capacity, written = buffer.ready.shape[0], int(buffer.rows)
     held = min(written, capacity, rows or capacity)
     order = np.arange(written - held, written) % capacity
-    plies = ring.plies
+    plies = buffer.plies
     wanted = (plies.action, plies.ply, plies.opening, plies.ended, plies.resigned, plies.scores)
     return Told(*(np.asarray(leaf[order]) for leaf in wanted))
 
@@ -104,9 +106,13 @@ def _record(game: Game, told: Told, row: int, lane: int, player: str) -> Record:
         table.play(int(action))
     scores = _unscaled(game, told.scores[row, lane]) if resigned else table.scores
     return Record(
-        game.id, game.version, (player,) * game.num_players, tuple(moves), tuple(map(float, scores)),
+        game.id,
+        game.version,
+        (player,) * game.num_players,
+        tuple(moves),
+        tuple(map(float, scores)),
         end="resigned" if resigned else "over",
-    )  # fmt: skip
+    )
 
 
 def _unscaled(game: Game, scores: np.ndarray) -> np.ndarray:

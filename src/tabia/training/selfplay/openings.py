@@ -50,7 +50,7 @@ def fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = Fal
     start_key, share_key, length_key, move_key, until_key, stubborn_key = jax.random.split(key, 6)
     starts = jax.vmap(game.init)(jax.random.split(start_key, count))
     lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
-    opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opened)
+    opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opening_fraction)
     lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
     states = _opened(plan, weights, starts, lengths, move_key)
     over = jax.vmap(game.over)(states)
@@ -58,14 +58,14 @@ def fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = Fal
     until = jnp.full((count,), settings.temperature_moves, jnp.int32)
     if settings.temperature_switch == "random":
         until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
-    stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_checked
+    stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_disabled_fraction
     return Lanes(where(over, starts, states), lengths, lengths, until, stubborn)
 
 
 def _opened(plan: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
     """So many random moves from each start; of several tries the most even one, if there are weights to tell."""
     game, settings = plan.game, plan.settings
-    tries = settings.opening_among if weights is not None else 1
+    tries = settings.opening_candidates if weights is not None else 1
     starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, tries, axis=0), (starts, lengths))
 
     def move(index: Array, states: State) -> State:

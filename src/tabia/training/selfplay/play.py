@@ -42,7 +42,7 @@ class Plies(NamedTuple):
     ended: Array  # bool whether the move ended the game
     resigned: Array  # bool whether the game was given up instead
     explored: Array  # bool whether the move was random
-    learned: Array  # bool whether the policy is worth learning: the ply was searched in full
+    full_search: Array  # bool whether the policy is worth learning: the ply was searched in full
     ply: Array  # int32
     opening: Array  # int32
     policy_actions: Array | None = None  # int16[K] or int32[K] whose shares they are, if not those of all actions
@@ -75,16 +75,22 @@ class SelfPlay:
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
     """The search a configuration describes."""
     gumbel = Gumbel(
-        considered=settings.considered, noise=settings.gumbel_noise, scale=settings.scale,
-        visit_offset=settings.visit_offset,
-    )  # fmt: skip
+        considered=settings.considered_actions,
+        noise=settings.gumbel_scale,
+        scale=settings.value_scale,
+        visit_offset=settings.maxvisit_init,
+    )
     rule = gumbel if settings.rule == "gumbel" else Puct(c=settings.c)
-    noise = Noise(settings.noise_alpha or None, settings.noise, settings.noise_total)
+    noise = Noise(settings.dirichlet_alpha or None, settings.dirichlet_fraction, settings.dirichlet_total)
     return Search(
-        game, evaluator(game, network, finish=settings.finish), simulations, rule,
-        noise=noise if settings.rule == "puct" and settings.noise else None,
-        transpositions=settings.transpositions, cut_loops=settings.cut_loops,
-    )  # fmt: skip
+        game,
+        evaluator(game, network, finish=settings.winning_moves_first),
+        simulations,
+        rule,
+        noise=noise if settings.rule == "puct" and settings.dirichlet_fraction else None,
+        transpositions=settings.transpositions,
+        cut_loops=settings.cut_loops,
+    )
 
 
 @partial(jax.jit, static_argnums=0)
@@ -112,20 +118,29 @@ def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again:
 def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
     """One move in every lane."""
     think_key, move_key, chance_key = jax.random.split(key, 3)
-    thought, learned = think(plan, weights, lanes.states, think_key)
+    thought, full_search = think(plan, weights, lanes.states, think_key)
     action, explored = choose(plan, thought, lanes, move_key)
     after = step(plan.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(plan.game.over)(after), plan.game.scale(jax.vmap(plan.game.scores)(after))
     resigned, scores = give_up(plan, lanes, thought.values, scores)
     policy, policy_actions = policies.keep(thought.policy)
     left = Plies(
-        lanes.states, action, policy, thought.values,
+        lanes.states,
+        action,
+        policy,
+        thought.values,
         jnp.full(over.shape, not plan.settings.teacher),
         jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
-        action == jnp.argmax(thought.prior, axis=-1), scores, over | resigned, resigned,
+        action == jnp.argmax(thought.prior, axis=-1),
+        scores,
+        over | resigned,
+        resigned,
         explored & ~resigned,  # a move that was not played is not a random one either
-        jnp.broadcast_to(learned, over.shape), lanes.ply, lanes.opening, policy_actions,
-    )  # fmt: skip
+        jnp.broadcast_to(full_search, over.shape),
+        lanes.ply,
+        lanes.opening,
+        policy_actions,
+    )
     # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
     return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), left
 
@@ -155,15 +170,13 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
 
     if not settings.fast_simulations:
         return searched(settings.simulations), jnp.array(True)
-    full = jax.random.uniform(jax.random.fold_in(key, 0)) < settings.full_share
-    thought = jax.lax.cond(
-        full, lambda: searched(settings.simulations), lambda: searched(settings.fast_simulations)
-    )  # fmt: skip
+    full = jax.random.uniform(jax.random.fold_in(key, 0)) < settings.full_search_fraction
+    thought = jax.lax.cond(full, lambda: searched(settings.simulations), lambda: searched(settings.fast_simulations))
     return thought, full
 
 
 def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
-    """What a teacher would play, for a run's first games (S3); it has no opinion of values."""
+    """What a teacher would play, for a run's first games (Schulte 2021); it has no opinion of values."""
     choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
     assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
     legal = jax.vmap(plan.game.legal)(states)
@@ -183,18 +196,18 @@ def choose(plan: SelfPlay, thought: Thought, lanes: Lanes, key: Array) -> tuple[
 
     early = lanes.ply < lanes.until
     action = jnp.where(early, drawn(settings.temperature, hot_key), drawn(settings.temperature_end, cold_key))
-    if not settings.explore:
+    if not settings.epsilon:
         return action, jnp.zeros(action.shape, bool)
-    wild = jax.random.uniform(coin_key, action.shape) < settings.explore
+    wild = jax.random.uniform(coin_key, action.shape) < settings.epsilon
     return jnp.where(wild, random_actions(explore_key, thought.legal), action), wild
 
 
 def give_up(plan: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
     """Which games their mover resigns, and the scores of all games with that."""
-    if not plan.settings.resign or plan.game.num_players != 2:
+    if not plan.settings.resign_threshold or plan.game.num_players != 2:
         return jnp.zeros(lanes.ply.shape, bool), scores
     mover = jax.vmap(plan.game.mover)(lanes.states)
     own = jnp.take_along_axis(values, mover[:, None], axis=1)[:, 0]
-    resigned = (own < -plan.settings.resign) & ~lanes.stubborn
+    resigned = (own < -plan.settings.resign_threshold) & ~lanes.stubborn
     lost = jnp.where(jnp.arange(2)[None, :] == mover[:, None], -1.0, 1.0)
     return resigned, jnp.where(resigned[:, None], lost, scores)

@@ -21,7 +21,7 @@ from tabia.training.selfplay.play import Plies
 _TRIES = 8  # places looked at for each sample; unready ones are passed over
 
 
-class Ring(NamedTuple):
+class ReplayBuffer(NamedTuple):
     plies: Plies  # [W, B, ...]
     outcome: Array  # float32[W, B, P] what each seat got in the end
     ready: Array  # bool[W, B]
@@ -37,44 +37,47 @@ class Samples(NamedTuple):
     reached: Array | None = None  # bool[N] whether they are known
 
 
-def make_room(plies: Plies, rows: int, host: jax.Device | None = None) -> Ring:
+def make_room(plies: Plies, rows: int, host: jax.Device | None = None) -> ReplayBuffer:
     """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes), on the host if one is given."""
     with jax.default_device(host):
         blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
         unknown = jnp.full(blank.ended.shape, -1, jnp.int16)
-        ring = Ring(blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), unknown, jnp.int32(0))
-        return ring if host is None else jax.device_put(ring, host)
+        buffer = ReplayBuffer(
+            blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), unknown, jnp.int32(0)
+        )
+        return buffer if host is None else jax.device_put(buffer, host)
 
 
-def host_of(ring: Ring) -> jax.Device | None:
+def host_of(buffer: ReplayBuffer) -> jax.Device | None:
     """Where a ring is that is not with everything else."""
-    (place,) = ring.ready.devices()
+    (place,) = buffer.ready.devices()
     return None if place == jax.devices()[0] else place
 
 
-def add(ring: Ring, plies: Plies, *, reach: int, decay: float = 1.0) -> Ring:
+def add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float = 1.0) -> ReplayBuffer:
     """Write a chunk, and fill in the outcomes it decided; no game is longer than `reach` less the chunk's plies."""
-    host = host_of(ring)
-    return _add(ring, plies if host is None else jax.device_put(plies, host), reach=reach, decay=decay)
+    host = host_of(buffer)
+    return _add(buffer, plies if host is None else jax.device_put(plies, host), reach=reach, decay=decay)
 
 
 @partial(jax.jit, static_argnames=("reach", "decay"), donate_argnums=0)
-def _add(ring: Ring, plies: Plies, *, reach: int, decay: float) -> Ring:
-    count, capacity = plies.ended.shape[0], ring.ready.shape[0]
-    place = ring.rows % capacity
+def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float) -> ReplayBuffer:
+    count, capacity = plies.ended.shape[0], buffer.ready.shape[0]
+    place = buffer.rows % capacity
 
     def put(old: Array, new: Array) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(old, new, place, axis=0)
 
-    ring = ring._replace(plies=jax.tree.map(put, ring.plies, plies), rows=ring.rows + count)
+    buffer = buffer._replace(plies=jax.tree.map(put, buffer.plies, plies), rows=buffer.rows + count)
     back = jnp.arange(min(reach, capacity))
-    rows = (ring.rows - 1 - back) % capacity  # newest first
-    known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(ring.plies)), decay)
-    ready = known.ready & (back < ring.rows)[:, None]  # the others are not written yet
-    return ring._replace(
-        outcome=ring.outcome.at[rows].set(known.outcome), ready=ring.ready.at[rows].set(ready),
-        left=ring.left.at[rows].set(known.left),
-    )  # fmt: skip
+    rows = (buffer.rows - 1 - back) % capacity  # newest first
+    known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(buffer.plies)), decay)
+    ready = known.ready & (back < buffer.rows)[:, None]  # the others are not written yet
+    return buffer._replace(
+        outcome=buffer.outcome.at[rows].set(known.outcome),
+        ready=buffer.ready.at[rows].set(ready),
+        left=buffer.left.at[rows].set(known.left),
+    )
 
 
 class Overwritten(NamedTuple):
@@ -87,25 +90,25 @@ class Overwritten(NamedTuple):
 
 
 @partial(jax.jit, static_argnames=("count", "reach"))
-def overwritten(ring: Ring, *, count: int, reach: int) -> Overwritten:
+def overwritten(buffer: ReplayBuffer, *, count: int, reach: int) -> Overwritten:
     """What `add` with a chunk of `count` rows and this reach is about to overwrite."""
-    place = ring.rows % ring.ready.shape[0]
-    plies = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, count, axis=0), ring.plies)
-    rows = (ring.rows + count - 1 - jnp.arange(min(reach, ring.ready.shape[0]))) % ring.ready.shape[0]
-    return Overwritten(plies, ring.outcome[rows], ring.ready[rows], ring.left[rows])
+    place = buffer.rows % buffer.ready.shape[0]
+    plies = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, count, axis=0), buffer.plies)
+    rows = (buffer.rows + count - 1 - jnp.arange(min(reach, buffer.ready.shape[0]))) % buffer.ready.shape[0]
+    return Overwritten(plies, buffer.outcome[rows], buffer.ready[rows], buffer.left[rows])
 
 
-def without(ring: Ring, before: Overwritten) -> Ring:
+def without(buffer: ReplayBuffer, before: Overwritten) -> ReplayBuffer:
     """The ring before the latest `add`, in NumPy, so that nothing is compiled and the ring itself stays as it is."""
-    ring, before = jax.tree.map(_host_copy, (ring, before))
-    count, capacity = before.plies.ended.shape[0], ring.ready.shape[0]
-    rows = (int(ring.rows) - 1 - np.arange(before.ready.shape[0])) % capacity
-    for now, then in zip(ring[1:4], before[1:], strict=True):
+    buffer, before = jax.tree.map(_host_copy, (buffer, before))
+    count, capacity = before.plies.ended.shape[0], buffer.ready.shape[0]
+    rows = (int(buffer.rows) - 1 - np.arange(before.ready.shape[0])) % capacity
+    for now, then in zip(buffer[1:4], before[1:], strict=True):
         now[rows] = then
-    place = (int(ring.rows) - count) % capacity
-    for now, then in zip(jax.tree.leaves(ring.plies), jax.tree.leaves(before.plies), strict=True):
+    place = (int(buffer.rows) - count) % capacity
+    for now, then in zip(jax.tree.leaves(buffer.plies), jax.tree.leaves(before.plies), strict=True):
         now[place : place + count] = then
-    return ring._replace(rows=ring.rows - np.int32(count))
+    return buffer._replace(rows=buffer.rows - np.int32(count))
 
 
 def _host_copy(leaf: Array) -> np.ndarray:
@@ -158,32 +161,32 @@ def outcomes(told: Told, decay: float) -> Known:
     return jax.lax.scan(earlier, (nothing, unknown), told)[1]
 
 
-def sample(ring: Ring, key: Array, count: int, window: int, *, last: bool = False) -> Samples:
+def sample(buffer: ReplayBuffer, key: Array, count: int, window: int, *, last: bool = False) -> Samples:
     """Ready positions drawn evenly from the newest `window` rows, with the `last` ones of their games if wished."""
-    rows, columns = draw_places(ring, key, (_TRIES, count), window)
-    ready = ring.ready[rows, columns]
+    rows, columns = draw_places(buffer, key, (_TRIES, count), window)
+    ready = buffer.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
     row, column = (jnp.take_along_axis(places, first, axis=0)[0] for places in (rows, columns))
-    plies = jax.tree.map(lambda leaf: leaf[row, column], ring.plies)
-    found = Samples(plies, ring.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+    plies = jax.tree.map(lambda leaf: leaf[row, column], buffer.plies)
+    found = Samples(plies, buffer.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
     if not last:
         return found
-    left = ring.left[row, column].astype(jnp.int32)
-    end = (row + jnp.maximum(left, 0)) % ring.ready.shape[0]
-    return found._replace(last=jax.tree.map(lambda leaf: leaf[end, column], ring.plies.states), reached=left >= 0)
+    left = buffer.left[row, column].astype(jnp.int32)
+    end = (row + jnp.maximum(left, 0)) % buffer.ready.shape[0]
+    return found._replace(last=jax.tree.map(lambda leaf: leaf[end, column], buffer.plies.states), reached=left >= 0)
 
 
-def draw_places(ring: Ring, key: Array, shape: tuple[int, ...], window: int) -> tuple[Array, Array]:
+def draw_places(buffer: ReplayBuffer, key: Array, shape: tuple[int, ...], window: int) -> tuple[Array, Array]:
     """Rows and columns drawn evenly from the newest `window` rows, ready or not."""
-    capacity, lanes = ring.ready.shape
+    capacity, lanes = buffer.ready.shape
     row_key, lane_key = jax.random.split(key)
-    back = jax.random.randint(row_key, shape, 0, jnp.clip(ring.rows, 1, min(window, capacity)))
-    return (ring.rows - 1 - back) % capacity, jax.random.randint(lane_key, shape, 0, lanes)
+    back = jax.random.randint(row_key, shape, 0, jnp.clip(buffer.rows, 1, min(window, capacity)))
+    return (buffer.rows - 1 - back) % capacity, jax.random.randint(lane_key, shape, 0, lanes)
 
 
-def ready_positions(ring: Ring, window: int) -> Array:
+def ready_positions(buffer: ReplayBuffer, window: int) -> Array:
     """How many of the newest `window` rows' positions can be learned from."""
-    capacity = ring.ready.shape[0]
-    rows = (ring.rows - 1 - jnp.arange(min(window, capacity))) % capacity
-    written = jnp.arange(min(window, capacity)) < ring.rows
-    return jnp.sum(ring.ready[rows] & written[:, None])
+    capacity = buffer.ready.shape[0]
+    rows = (buffer.rows - 1 - jnp.arange(min(window, capacity))) % capacity
+    written = jnp.arange(min(window, capacity)) < buffer.rows
+    return jnp.sum(buffer.ready[rows] & written[:, None])

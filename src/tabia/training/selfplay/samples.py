@@ -17,12 +17,14 @@ _GAMES = 3
 def section(run: RunDirectory, game: Game) -> list[str]:
     """The newest stored games that differ, each with its final board; nothing where none are stored."""
     try:
-        cycle, held = next(((cycle, held) for cycle, held in reversed(stored(run).items()) if held), (0, []))
+        iteration, held = next(
+            ((iteration, held) for iteration, held in reversed(stored(run).items()) if held), (0, [])
+        )
         chosen = list({record.moves: record for record in held}.values())[:_GAMES]
         shown = [readable(game, record) for record in chosen]
     except RecordError as error:
         return ["## Games", f"The stored games cannot be read: {markdown(str(error))}"]
-    words = f"Self-play after cycle {cycle:,}, from the start. All stored games are in `games/`."
+    words = f"Self-play after iteration {iteration:,}, from the start. All stored games are in `games/`."
     return ["## Games", words, *shown] if shown else []
 
 
