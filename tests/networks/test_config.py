@@ -28,21 +28,21 @@ def test_what_is_not_named_keeps_its_default() -> None:
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ({"filter": 64}, "no 'filter'. Did you mean filters"),
-        ({"kind": "resnet"}, "kind cannot be 'resnet'. Known: residual, mlp"),
+        ({"filter": 64}, "no setting network.filter. Did you mean filters"),
+        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, mlp"),
         ({"activation": "leaky"}, "Did you mean leaky_relu"),
         ({"policy": "column"}, "Did you mean columns"),
         ({"value": "wld"}, "Did you mean wdl"),
-        ({"blocks": -1}, "blocks is from 0 to 256; got -1"),
-        ({"blocks": 10**9}, "blocks is from 0 to 256"),
-        ({"blocks": 2.5}, "blocks is a int, such as 5; got 2.5"),
-        ({"blocks": True}, "blocks is a int"),
-        ({"filters": "64"}, "filters is a int, such as 64; got '64'"),
-        ({"kernel": 4}, "odd; got 4"),
-        ({"dropout": 1.0}, "less than 1; got 1.0"),
-        ({"slope": float("nan")}, "slope is from 0 to 1"),
-        ({"units": [512, "512"]}, "units are whole numbers"),
-        ({"units": [0]}, "from 1 to"),
+        ({"blocks": -1}, "network.blocks is a whole number from 0 to 256; got -1"),
+        ({"blocks": 10**9}, "network.blocks is a whole number from 0 to 256"),
+        ({"blocks": 2.5}, "network.blocks is a whole number from 0 to 256; got 2.5"),
+        ({"blocks": True}, "network.blocks is a whole number from 0 to 256; got True"),
+        ({"filters": "64"}, "network.filters is a whole number from 1 to 16384; got '64'"),
+        ({"kernel": 4}, "network.kernel must be odd, so that a kernel has a center; got 4"),
+        ({"dropout": 1.0}, "network.dropout is a number at least 0 and less than 1; got 1.0"),
+        ({"slope": float("nan")}, "network.slope is a number from 0 to 1; got nan"),
+        ({"units": [512, "512"]}, "network.units is a list of at most 64 whole numbers from 1 to 16384; got [512, '512']"),
+        ({"units": [0]}, "whole numbers from 1 to 16384; got [0]"),
         ({"kind": "mlp"}, "name their widths, such as units="),
         ({"units": [512], "policy": "cells"}, "no board left"),
         ({"units": [512], "value_pool": True}, "no board left"),
@@ -66,7 +66,7 @@ def test_presets_are_found_by_name() -> None:
     assert make("mlp", units=(7,)) == mlp(7)
     with pytest.raises(NetworkError, match=r"no network 'towr'. Did you mean tower"):
         make("towr")
-    with pytest.raises(NetworkError, match=r"no 'block'. Did you mean blocks"):
+    with pytest.raises(NetworkError, match=r"no setting network.block. Did you mean blocks"):
         make("tower", block=3)
     for name in PRESETS:
         assert isinstance(make(name), NetworkConfig)

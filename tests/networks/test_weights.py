@@ -221,8 +221,8 @@ def test_a_type_is_one_of_three(path: Path) -> None:
 LIES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "format": (lambda m: m.update(format=2), "format is 2; this version of Tabia reads format 1"),
     "no network": (lambda m: m.pop("network"), "manifest is damaged"),
-    "unknown option": (lambda m: m["network"]["config"].update(eval="x"), "no 'eval'"),
-    "enormous": (lambda m: m["network"]["config"].update(blocks=10**12), "blocks is from 0 to 256"),
+    "unknown option": (lambda m: m["network"]["config"].update(eval="x"), "no setting network.eval"),
+    "enormous": (lambda m: m["network"]["config"].update(blocks=10**12), "blocks is a whole number from 0 to 256"),
     "wide": (lambda m: m["network"]["config"].update(filters=16384), "has the shape"),
     "board": (lambda m: m["network"].update(observation_shape=[3, 3]), "rows x columns x planes"),
     "huge board": (lambda m: m["network"].update(observation_shape=[10**9, 10**9, 2]), "has the shape"),

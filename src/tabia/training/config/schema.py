@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tabia.core.settings import bounded, check, one_of
 from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
-from tabia.training.config.bounds import bounded, check_bounds, one_of
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -225,18 +225,9 @@ class Config:
     """Values that change on the way: (("search.simulations", ((0.0, 16), (0.5, 32))),)."""
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for section in (
-            self.search,
-            self.selfplay,
-            self.targets,
-            self.replay,
-            self.learner,
-            self.gate,
-            self.evaluation,
-            self.checkpoints,
-        ):
-            check_bounds(section)
+        check(self, error=TrainingError)
+        for section in SECTIONS:
+            check(getattr(self, section), section=section, error=TrainingError)
         _check_together(self)
 
     def at(self, progress: float) -> Config:
