@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 from tabia.games import make
 from tabia.games.game import Game
+from tabia.networks.summary import counts
 from tabia.training import budget, loop
 from tabia.training.config import recipes
 from tabia.training.config.schema import Config
@@ -136,7 +137,7 @@ def test_the_bound_counts_the_networks_arithmetic() -> None:
         learner=config.learner,
     )
     once = 2 * (18 * 16 + 16 * 9 + 16 * 2)
-    assert budget.operations(Plan(small).network) == once
+    assert counts(Plan(small).network).operations == once
     assert budget.iteration_operations(Plan(small)) == once * (10 * 4 * 8 + 3 * 3 * 5)
     assert budget.iteration_operations(Plan(small.changed({"replay.min_positions": 41}))) == once * 10 * 4 * 8
     assert budget.iteration_operations(Plan(small.changed({"search.fast_simulations": 2}))) == once * (10 * 4 * 2 + 45)

@@ -27,7 +27,7 @@ from tabia.training.errors import TrainingError
 from tabia.training.evaluate import Evaluate
 from tabia.training.gate import Verdict
 from tabia.training.iteration import Report
-from tabia.training.learning.losses import Losses
+from tabia.training.learning import Losses
 from tabia.training.loop import Training, train
 from tabia.training.run import checkpoint
 from tabia.training.run.directory import BEST, RunDirectory
@@ -349,7 +349,7 @@ def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch)
     monkeypatch.setattr(loop.iteration, "run", spoilt)
     with pytest.raises(
         TrainingError,
-        match=r"Stopped in iteration 5, by optimizer step \d+: value of the losses is nan.*"
+        match=r"Stopped in iteration 5, by optimizer step \d+: loss_value is nan.*"
         r"last checkpoint is sound.*learner\.learning_rate",
     ):
         train(training)
@@ -364,10 +364,10 @@ def resumed_with_more_iterations(run: RunDirectory) -> Training:
 
 
 def test_a_collapsed_policy_stops_the_run() -> None:
-    losses = Losses(*[np.float32(1.0)] * 7)._replace(entropy=np.float32(1e-6))
+    losses = Losses(np.float32(1.0), {"policy": np.float32(1.0)}, {"entropy": np.float32(1e-6)})
     with pytest.raises(TrainingError, match=r"iteration 9, by optimizer step 70: the policy has collapsed"):
         health.check(Report(None, losses, 0, 0.0), 9, 70)
-    health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
+    health.check(Report(None, losses._replace(metrics={"entropy": np.float32(0.5)}), 0, 0.0), 9, 70)
     health.check(Report(None, None, 0, 0.0), 9, 70)
 
 

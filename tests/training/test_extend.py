@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 from tabia.training import loop
 from tabia.training.errors import TrainingError
-from tabia.training.learning.learner import rate_at
+from tabia.training.learning import learning_rate_at
 from tabia.training.loop import Training, train
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
@@ -40,7 +40,7 @@ def test_a_finished_run_goes_on(run: RunDirectory, watched) -> None:
     assert [line["iteration"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
     # Iterations 5 and 6 begin after four and five sixths of the new length.
     settings = watched.training.config.learner
-    assert [line["rate"] for line in lines[4:]] == [rate_at(settings, 4 / 6), rate_at(settings, 5 / 6)]
+    assert [line["rate"] for line in lines[4:]] == [learning_rate_at(settings, at / 6) for at in (4, 5)]
     assert lines[3]["rate"] < lines[4]["rate"] > lines[5]["rate"] > settings.rate_end
     assert [line["progress"] for line in lines[4:]] == [0.83333, 1.0]
     assert run.config() == watched.training.config.changed({"iterations": 6})

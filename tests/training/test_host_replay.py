@@ -51,7 +51,7 @@ for name, array in found["device"].items():
 @pytest.mark.long
 def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
     env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-    config = TINY.changed({"selfplay.revisit_fraction": 0.5, "network": tower(4, 1).changed(last_board=True)})
+    config = TINY.changed({"selfplay.revisit_fraction": 0.5, "network": tower(4, 1).changed(final_position=True)})
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), to_toml(config)]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from tabia.games import make
 from tabia.search import Gumbel
 from tabia.search.evaluators import WinningMovesFirst
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.learning.losses import lesson
+from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay import play as selfplay
@@ -279,5 +279,7 @@ def test_a_teacher_plays_instead_of_the_network(variables) -> None:
     assert np.take_along_axis(legal, plies.action[..., None], -1).all() and plies.full_search.all()
     assert not plies.valued.any(), "a teacher has no opinion of values"
     buffer = replay.add(replay.make_room(plies, 64), plies, reach=64)
-    taught = lesson(plan().game, replay.sample(buffer, jax.random.key(2), 32, 64), jax.random.key(3), symmetries=True)
-    assert (taught.searched == taught.outcome).all() and np.isfinite(taught.outcome).all()
+    batch = make_batch(
+        plan().game, replay.sample(buffer, jax.random.key(2), 32, 64), jax.random.key(3), symmetries=True
+    )
+    assert (batch.search_values == batch.outcome).all() and np.isfinite(batch.outcome).all()

@@ -13,8 +13,7 @@ from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
 from tabia.games import make
-from tabia.networks import Network, presets
-from tabia.networks.network import Variables
+from tabia.networks import Network, Variables, presets
 from tabia.networks.summary import counts
 
 METHOD = "fastest of 20 calls after compilation; float32 on a CPU, else bfloat16"

@@ -19,12 +19,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
+from tabia.networks import compute_type
 from tabia.networks.presets import tower
+from tabia.networks.summary import counts
 from tabia.training import state as states
-from tabia.training.budget import operations
 from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
 from tabia.training.learning.learner import TrainState
-from tabia.training.learning.precision import compute_type
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.selfplay.play import make_search
@@ -113,7 +113,7 @@ def _learner(plan: Plan, state: State, repeats: int) -> Row:
         return plan.learner.learn(TrainState(*fresh), buffer, jax.random.key(2), 1e-3)
 
     rate = _convolution_rate(plan, repeats)
-    work = 3 * operations(plan.network) * settings.batch_size * settings.steps  # backward is twice forward
+    work = 3 * counts(plan.network).operations * settings.batch_size * settings.steps  # backward is twice forward
     ours = work / seconds([learn], repeats)[0]
     return Row("learner", ours / 1e12, "bare convolutions", rate / 1e12, ours / rate, "Tflop/s", _device())
 

@@ -10,7 +10,7 @@ import os
 
 import jax
 
-from tabia.networks import Network
+from tabia.networks.summary import counts
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 
@@ -45,14 +45,4 @@ def iteration_operations(plan: Plan) -> float:
     played = 0 if selfplay.teacher else selfplay.games * selfplay.plies * simulations
     learned = 3 * learner.steps * learner.batch_size  # a step goes forward once and backward, which is twice the work
     waits = plan.start > selfplay.games * selfplay.plies  # the first iteration only plays
-    return float(operations(plan.network) * (played + (0 if waits else learned)))
-
-
-def operations(network: Network) -> int:
-    """Floating-point operations of one position's way through a network: two for every weight used."""
-    height, width, _ = network.observation_shape
-    total = 0
-    for layer in network.layers:
-        places = height * width if layer.kernel else 1
-        total += 2 * places * max(layer.kernel, 1) ** 2 * layer.inputs * layer.outputs
-    return total
+    return float(counts(plan.network).operations * (played + (0 if waits else learned)))

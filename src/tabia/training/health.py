@@ -20,12 +20,13 @@ def check(report: Report, iteration: int, steps: int) -> None:
     if losses is None:
         return
     where = f"Stopped in iteration {iteration}, by optimizer step {steps}"
-    for name, value in losses.told().items():
+    for name, value in losses.to_dict().items():
         if not math.isfinite(value):
-            raise TrainingError(f"{where}: {name} of the losses is {value}. {DIVERGED}")
-    if float(losses.entropy) < COLLAPSED:
+            raise TrainingError(f"{where}: {name} is {value}. {DIVERGED}")
+    entropy = float(losses.metrics["entropy"])
+    if entropy < COLLAPSED:
         raise TrainingError(
-            f"{where}: the policy has collapsed, its mean entropy is {float(losses.entropy):.1e} "
+            f"{where}: the policy has collapsed, its mean entropy is {entropy:.1e} "
             "nats. The last checkpoint is sound; more noise (search.dirichlet_fraction, selfplay.temperature), more opening moves "
             "or a smaller search.value_scale keep moves open."
         )
@@ -35,12 +36,12 @@ def check_weights(train_state: TrainState, iteration: int) -> None:
     """Raise if a weight is no number: the last step before a save may have spoilt them after its losses were taken."""
     if not _finite(train_state):
         raise TrainingError(
-            f"Stopped after iteration {iteration}, by optimizer step {int(train_state.steps)}: weights are no longer numbers, so "
+            f"Stopped after iteration {iteration}, by optimizer step {int(train_state.step)}: weights are no longer numbers, so "
             f"they are not saved. {DIVERGED}"
         )
 
 
 def _finite(train_state: TrainState) -> bool:
     """In NumPy: a run that is stopped has no time to compile anything."""
-    leaves = jax.tree.leaves((train_state.variables, train_state.ema, train_state.moments))
+    leaves = jax.tree.leaves((train_state.variables, train_state.ema, train_state.optimizer_state))
     return all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in leaves)

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.training.learning.learner import rate_at
-from tabia.training.learning.losses import Losses
+from tabia.training.learning import Losses, learning_rate_at
 from tabia.training.plan import Plan
 from tabia.training.rollback import Unguarded
 from tabia.training.selfplay import replay, revisits
@@ -59,10 +58,7 @@ class Report:
         found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
         found["first_moves"] = {str(action): int(seen.first_moves[action]) for action in seen.first_moves.nonzero()[0]}
         if self.losses is not None:
-            found |= {
-                f"loss_{name}" if name in ("total", "policy", "value", "board") else name: value
-                for name, value in self.losses.told().items()
-            }
+            found |= self.losses.to_dict()
         return found | self.extra
 
 
@@ -92,7 +88,7 @@ def run(
     guard.added(turn, buffer, before)
     with guard.computing():
         seen, ready = _summed(plies, plan.game.num_actions), int(_ready(buffer, plan.window))
-        train_state, losses, rate = state.train_state, None, rate_at(plan.config.learner, progress)
+        train_state, losses, rate = state.train_state, None, learning_rate_at(plan.config.learner, progress)
         if ready >= plan.start:
             watch("learning")
             train_state, losses = plan.learner.learn(_copied(train_state), buffer, learn_key, rate)

@@ -220,7 +220,7 @@ def _iteration(training: Training, observers: Sequence[Observer], clock: _Clock,
     training.state, report = iteration.run(
         plan, training.state, counters.iteration, training.progress, training.now, guard
     )
-    health.check(report, counters.iteration + 1, int(training.state.train_state.steps))
+    health.check(report, counters.iteration + 1, int(training.state.train_state.step))
     counters.iteration += 1
     counters.games += int(report.seen.games)
     counters.positions += plan.config.selfplay.games * plan.config.selfplay.plies

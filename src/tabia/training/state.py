@@ -55,9 +55,9 @@ class Counters:
 def begin(plan: Plan) -> State:
     """The start of a run."""
     lane_key, weight_key = jax.random.split(jax.random.key(plan.config.seed))
-    shapes = jax.eval_shape(plan.learner.begin, weight_key)
+    shapes = jax.eval_shape(plan.learner.init, weight_key)
     host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).buffer for board in plan.boards]))
-    train_state = plan.learner.begin(weight_key)
+    train_state = plan.learner.init(weight_key)
     gated = plan.config.gate.kind != "none"
     champion = jax.tree.map(jnp.copy, train_state.ema) if gated else None
     return State(tuple(_board(board, train_state, lane_key, host) for board in plan.boards), train_state, champion)

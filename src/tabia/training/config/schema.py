@@ -140,8 +140,8 @@ class LearnerSettings:
     value_loss: str = one_of("squared", "cross_entropy")
     """`cross_entropy` is for networks that tell win, draw and loss."""
     value_weight: float = bounded(1.0, 0.0, 1e6)
-    board_weight: float = bounded(1.0, 0.0, 1e6)
-    """Of telling the game's last position, for networks with last_board."""
+    final_position_weight: float = bounded(1.0, 0.0, 1e6)
+    """Weight of the final position loss, for networks with `final_position`."""
     mask_illegal: bool = True
     """Illegal moves take no part in the policy loss; false teaches the network that they are illegal."""
     ema_decay: float = bounded(0.999, 0.0, 1.0)

@@ -178,7 +178,7 @@ def _learning(found: Found) -> list[str]:
     if not learned:
         return ["## Learning", "Learning had not begun: the replay was still filling."]
     columns = dict(_LEARNED)
-    if found.config.network.last_board:
+    if found.config.network.final_position:
         columns |= _BOARD
     if not found.config.learner.mask_illegal:
         columns |= _ILLEGAL
@@ -221,7 +221,7 @@ _LEARNED = {
     "target's entropy": ("target_entropy", ".3f"),
     "learning rate": ("rate", ".1e"),
 }
-_BOARD = {"loss of the last position": ("loss_board", ".4f")}
+_BOARD = {"loss of the last position": ("loss_final_position", ".4f")}
 _ILLEGAL = {"given to illegal moves": ("illegal", ".2%")}  # Schulte's measure; it tells something where they are taught
 
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.networks import Network, Variables
+from tabia.networks import Network, Variables, compute_type
 from tabia.players import make as make_player
 from tabia.players.searching import evaluator
 from tabia.search import Gumbel, Noise, Puct, Search
@@ -23,7 +23,6 @@ from tabia.search.choice import visit_policy
 from tabia.search.evaluators import random_actions, step
 from tabia.search.tree import root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.learning.precision import compute_type
 from tabia.training.selfplay import policies
 from tabia.training.selfplay.openings import Again, Lanes, fresh, restart, where
 

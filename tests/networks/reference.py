@@ -1,24 +1,24 @@
-"""A network in plain NumPy, one position at a time: slow, readable, and written without looking at the fast one.
+"""The reference implementation of a network: plain NumPy, one position at a time, written independently.
 
-It reads the same trees of parameters and statistics, and follows the papers: AlphaGo Zero's tower and heads, KataGo's
-global pooling, one tanh a seat or a softmax over win, draw and loss.
+It reads the same trees of parameters and statistics and follows the papers: AlphaGo Zero's tower and heads, KataGo's
+global pooling, one tanh per seat or a softmax over win, draw and loss.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tabia.networks import NetworkConfig, Tree
 
-class Twin:
-    """Weights in NumPy's float64, and the way through them."""
 
-    def __init__(self, config: Any, params: Any, statistics: Any) -> None:
+class Reference:
+    """A network in float64."""
+
+    def __init__(self, config: NetworkConfig, params: Tree, statistics: Tree) -> None:
         self.config, self.params, self.statistics = config, params, statistics
 
     def __call__(self, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Logits and the value head's raw numbers of one board [H, W, C]."""
+        """Logits and the value head's raw output for one board [H, W, C]."""
         c, x = self.config, self.tower(board)
         if c.units:
             x = x.reshape(-1)
@@ -29,8 +29,8 @@ class Twin:
         features = self.value_features(x)
         return self.policy(x), self.value(pool(features) if c.value_pool else features.reshape(-1))
 
-    def last_board(self, board: np.ndarray) -> np.ndarray:
-        """Logits of what the last position will show, cell by cell."""
+    def final_position(self, board: np.ndarray) -> np.ndarray:
+        """Logits of the planes of the final position, cell by cell."""
         cells = [
             [self.layer("value.board", cell[None, None])[0, 0] for cell in row]
             for row in self.value_features(self.tower(board))
@@ -42,12 +42,12 @@ class Twin:
         if c.kind == "residual":
             x = self.act(self.layer("stem", x))
             for block in range(1, c.blocks + 1):
-                x = self.block(f"block{block}", x, whole_board=c.pool_every > 0 and block % c.pool_every == 0)
+                x = self.block(f"block{block}", x, pooling=c.pool_every > 0 and block % c.pool_every == 0)
         return x
 
-    def block(self, name: str, x: np.ndarray, *, whole_board: bool) -> np.ndarray:
+    def block(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
         y = self.layer(f"{name}.first", x)
-        if whole_board:
+        if pooling:
             y = y + self.layer(f"{name}.tell", pool(self.act(self.layer(f"{name}.look", x))))
         return self.act(x + self.layer(f"{name}.second", self.act(y)))
 
@@ -56,13 +56,13 @@ class Twin:
         features = self.act(x) if self.config.head_norm else x
         if self.config.policy == "dense":
             return self.layer("policy.out", features.reshape(-1))
-        seen = pool(features)
-        x = self.act(x + self.layer("policy.tell", seen))
+        pooled = pool(features)
+        x = self.act(x + self.layer("policy.tell", pooled))
         if self.config.policy == "columns":
             columns = [np.concatenate([column.mean(axis=0), column.max(axis=0)]) for column in x.transpose(1, 0, 2)]
             return np.concatenate([self.layer("policy.out", column) for column in columns])
         of_cells = [self.layer("policy.out", cell) for row in x for cell in row]
-        extra = [self.layer("policy.extra", seen)] if self.config.policy_extra else []
+        extra = [self.layer("policy.extra", pooled)] if self.config.policy_extra else []
         return np.concatenate(of_cells + extra)
 
     def value_features(self, x: np.ndarray) -> np.ndarray:
@@ -78,27 +78,27 @@ class Twin:
         return np.where(x > 0, x, 0 if self.config.activation == "relu" else self.config.slope * x)
 
     def layer(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Convolution or dense layer, then its normalization by the moving statistics."""
+        """Convolution or dense layer, then normalization by the running statistics."""
         params = self.params[name]
         kernel = np.asarray(params["linear"]["kernel"], np.float64)
         y = convolve(x, kernel) if kernel.ndim == 4 else x @ kernel
         if "bias" in params["linear"]:
             y = y + np.asarray(params["linear"]["bias"])
         if "norm" in params:
-            moving = self.statistics[name]["norm"]
-            y = (y - np.asarray(moving["mean"])) / np.sqrt(np.asarray(moving["var"]) + 1e-5)
+            running = self.statistics[name]["norm"]
+            y = (y - np.asarray(running["mean"])) / np.sqrt(np.asarray(running["var"]) + 1e-5)
             y = y * np.asarray(params["norm"]["scale"]) + np.asarray(params["norm"]["bias"])
         return y
 
 
 def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Slide the kernel over the board, which is framed with zeros."""
+    """Slide the kernel over the board, padded with zeros."""
     (height, width, _), size = x.shape, kernel.shape[0]
-    framed = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)))
+    padded = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)))
     return np.array(
         [
             [
-                np.einsum("ijc,ijcf->f", framed[row : row + size, column : column + size], kernel)
+                np.einsum("ijc,ijcf->f", padded[row : row + size, column : column + size], kernel)
                 for column in range(width)
             ]
             for row in range(height)
