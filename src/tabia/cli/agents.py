@@ -1,23 +1,65 @@
-"""`tabia agents`: the trained players that come with Tabia."""
+"""`tabia agents`: the trained players that come with Tabia, and their networks."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from tabia.cli import printing
-from tabia.cli.games import Json
+from tabia.cli.games import Json, Picture
+
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", help="An agent, RUN@VERSION or a weights file whose network to show."),
+]
 
 
-def agents(as_json: Json = False) -> None:
+def agents(name: Name = None, as_json: Json = False, svg: Picture = None) -> None:
     """List the trained agents in the package: what they play, how they were made, how strong they are.
 
+    With a name, show the layers of its network instead, as a table or as a picture.
     Play against one with [bold]tabia play GAME --against az:NAME,simulations=64[/].
 
     Examples:
       [bold]tabia agents[/]
       [bold]tabia agents --json[/]
+      [bold]tabia agents connect4[/]
+      [bold]tabia agents connect4 --svg network.svg[/]
     """
+    if name is not None:
+        _network(name, as_json=as_json, svg=svg)
+        return
+    if svg is not None:
+        raise typer.BadParameter("--svg draws one network; name an agent: tabia agents NAME --svg FILE.")
+    _list(as_json=as_json)
+
+
+def _network(name: str, *, as_json: bool, svg: Path | None) -> None:
+    """Print the network of one agent, or write its picture."""
+    from tabia.networks.picture import draw
+    from tabia.networks.summary import counts, summary
+    from tabia.networks.weights import read_manifest
+    from tabia.players.runs import weights_file
+
+    what, _, version = name.partition("@")
+    network = read_manifest(weights_file(what, version or None)).network
+    if svg == Path("-"):
+        typer.echo(draw(network), nl=False)
+        return
+    if as_json:
+        printing.print_json({"config": network.config.to_dict(), **counts(network)._asdict()})
+    else:
+        typer.echo(summary(network))
+    if svg is not None:
+        printing.save(svg, draw(network))
+        typer.echo(f"Picture saved to {svg}.", err=True)
+
+
+def _list(*, as_json: bool) -> None:
+    """Print what is known about every agent."""
     from tabia.players.agents import agents as shipped
 
     known = shipped()
