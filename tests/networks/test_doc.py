@@ -1,4 +1,4 @@
-"""The examples of `docs/networks.md` run, and its picture is the one that Tabia draws."""
+"""The examples of `networks.md` run, and its picture is the one that Tabia draws."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_examples_run() -> None:
-    page = (DOCS / "networks.md").read_text(encoding="utf-8")
-    test = doctest.DocTestParser().get_doctest(page, {}, "networks.md", "docs/networks.md", 0)
+    page = next(DOCS.rglob("networks.md")).read_text(encoding="utf-8")
+    test = doctest.DocTestParser().get_doctest(page, {}, "networks.md", "networks.md", 0)
     assert test.examples
     runner = doctest.DocTestRunner()
     runner.run(test)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +10,9 @@ import numpy as np
 import optax
 import pytest
 from jax import Array
+from jax.typing import DTypeLike
 
-from tabia.networks import Network, NetworkError, Variables
+from tabia.networks import Folded, Network, NetworkError, Outputs, Tree, Variables
 from tabia.networks.presets import any_size, glimmerfors, mlp, schulte, tower
 
 from .reference import Reference
@@ -27,12 +27,16 @@ def network(request: pytest.FixtureRequest) -> Network:
 
 
 @partial(jax.jit, static_argnums=0)
-def both_ways(network: Network, variables: Variables, observations: Array) -> tuple[Any, tuple[Array, Array]]:
+def both_ways(
+    network: Network, variables: Variables, observations: Array
+) -> tuple[tuple[Outputs, Tree], tuple[Array, Array]]:
     return network.apply(variables, observations), network.forward(network.fold(variables), observations)
 
 
 @partial(jax.jit, static_argnums=(0, 3))
-def folded_forward(network: Network, variables: Variables, observations: Array, dtype: Any) -> tuple[Array, Array]:
+def folded_forward(
+    network: Network, variables: Variables, observations: Array, dtype: DTypeLike
+) -> tuple[Array, Array]:
     return network.forward(network.fold(variables, dtype), observations)
 
 
@@ -97,7 +101,7 @@ def test_every_parameter_has_a_gradient(name: str) -> None:
     network = ZOO[name]
     variables, observations = trained(network), boards(network, 32)
 
-    def loss(params: dict[str, dict[str, Array]]) -> Array:
+    def loss(params: Tree) -> Array:
         outputs, _ = network.apply(Variables(params, variables.statistics), observations, train=True, key=KEY)
         return jnp.square(outputs.logits).sum() + jnp.square(outputs.values[:, 0] - 0.3).sum()
 
@@ -176,7 +180,7 @@ def test_forward_works_in_compiled_loops() -> None:
     folded, observations = network.fold(network.init(KEY)), boards(network, 3)
 
     @jax.jit
-    def loop(folded: dict[str, dict[str, Array]], start: Array) -> tuple[Array, Array]:
+    def loop(folded: Folded, start: Array) -> tuple[Array, Array]:
         def step(carry: Array, _: None) -> tuple[Array, Array]:
             logits, values = network.forward(folded, carry)
             return carry + logits.mean() + values.mean(), logits
@@ -206,7 +210,7 @@ def test_it_learns() -> None:
     first = jnp.argmax(observations[..., 0].reshape(256, 9), axis=1)
     variables, optimizer = network.init(KEY), optax.adam(1e-2)
 
-    def loss(params: dict[str, dict[str, Array]], statistics: dict[str, dict[str, Array]]) -> tuple[Array, object]:
+    def loss(params: Tree, statistics: Tree) -> tuple[Array, Tree]:
         outputs, updated = network.apply(Variables(params, statistics), observations, train=True)
         moves = optax.softmax_cross_entropy_with_integer_labels(outputs.logits, first)
         results = optax.softmax_cross_entropy_with_integer_labels(
@@ -257,8 +261,8 @@ def test_training_in_half_precision_keeps_weights_and_outputs_in_float32() -> No
     variables, observations = trained(network), boards(network, 32)
 
     @partial(jax.jit, static_argnums=1)
-    def step(params: Any, dtype: Any) -> Any:
-        def loss(params: Any) -> tuple[Array, Any]:
+    def step(params: Tree, dtype: DTypeLike) -> tuple[tuple[Array, tuple[Outputs, Tree]], Tree]:
+        def loss(params: Tree) -> tuple[Array, tuple[Outputs, Tree]]:
             outputs, updated = network.apply(
                 Variables(params, variables.statistics), observations, train=True, dtype=dtype
             )

@@ -51,6 +51,7 @@ def test_round_trip(name: str, path: Path) -> None:
     assert again == network
     assert isinstance(weights, Variables)
     assert same(weights, variables)
+    assert same(load(path).variables, variables)
     assert metadata == {"game": "connect4", "version": 1, "step": 500, "rates": [0.1, None]}
 
 
@@ -59,6 +60,8 @@ def test_folded_weights_keep_their_types(dtype: Any, path: Path) -> None:
     folded = NETWORK.fold(trained(NETWORK), dtype)
     save(path, NETWORK, folded)
     assert same(load(path).weights, folded)
+    with pytest.raises(WeightsError, match="for inference only"):
+        _ = load(path).variables
 
 
 @pytest.mark.parametrize("store", ["float16", "bfloat16"])
@@ -207,9 +210,9 @@ def test_weights_of_another_network_are_refused(path: Path) -> None:
     assert not path.exists()
 
 
-def test_notes_are_json(path: Path) -> None:
+def test_metadata_must_be_json(path: Path) -> None:
     for note in (object(), np.float32(1), float("nan"), {1, 2}):
-        with pytest.raises(WeightsError, match="A note saved with weights"):
+        with pytest.raises(WeightsError, match="The metadata of a weights file must be JSON"):
             save(path, NETWORK, trained(NETWORK), {"note": note})
 
 
@@ -251,6 +254,17 @@ def test_a_wrong_manifest_is_refused(case: str, path: Path, saved: bytes) -> Non
     path.write_bytes(len(text).to_bytes(8, "little") + text + saved[8 + length :])
     with pytest.raises(WeightsError, match=sentence):
         load(path)
+
+
+def test_former_names_of_settings_are_read(path: Path) -> None:
+    network = Network(tower(4, 1).changed(final_position=True), (3, 3, 2), 9, 2)
+    save(path, network, trained(network))
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    former = content[8 : 8 + length].replace(b"final_position", b"last_board")
+    path.write_bytes(len(former).to_bytes(8, "little") + former + content[8 + length :])
+    assert b"last_board" in path.read_bytes()
+    assert load(path).network == network
 
 
 def test_tensors_that_overlap_are_refused(path: Path, saved: bytes) -> None:

@@ -53,7 +53,7 @@ def _network(agent: str | None) -> tuple[Network, Any]:
     dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
     if agent is not None:
         loaded = weights.load(runs.weights_file(agent))
-        return loaded.network, loaded.network.fold(loaded.weights, dtype)
+        return loaded.network, loaded.network.fold(loaded.variables, dtype)
     network = Network(tower(filters=64, blocks=5), game.observation_shape, game.num_actions, game.num_players)
     return network, network.fold(network.init(jax.random.key(0)), dtype)
 

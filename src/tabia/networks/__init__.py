@@ -3,6 +3,8 @@
 config, presets     what a network is made of, and networks by name
 layers              one convolution or dense product: shapes, first weights, training, folding, inference
 blocks, heads       the parts of a network; each declares, applies and describes itself
+policy_heads        one logit per action
+value_heads         values of all seats, and auxiliary outputs for training
 passes, network     a pass of a batch through all parts; the network for one game
 manifest, weights   weights in files
 summary, picture    a network as a table and as an SVG

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tabia.core.parsing import parse_json
 from tabia.core.text import plain, quote
@@ -104,6 +104,7 @@ def parse(header: bytes, size: int) -> Manifest:
     return manifest
 
 
+_Kind = TypeVar("_Kind", dict[str, Any], list[Any], str, int)
 _KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a string", int: "a whole number"}
 
 
@@ -115,7 +116,7 @@ def _json(text: bytes, what: str) -> dict[str, Any]:
     return _entry(found, dict)
 
 
-def _entry(found: Any, kind: type) -> Any:
+def _entry(found: object, kind: type[_Kind]) -> _Kind:
     if type(found) is not kind:
         raise WeightsError(f"Its manifest is damaged: expected {_KINDS[kind]}, got {quote(found)}.")
     return found
@@ -149,13 +150,16 @@ def _renamed(config: dict[str, Any]) -> dict[str, Any]:
     return {_RENAMED.get(name, name): value for name, value in config.items()}
 
 
-def _tensor(entry: Any) -> Tensor:
-    shape = tuple(_entry(size, int) for size in _entry(_entry(entry, dict).get("shape"), list))
-    stored, memory = entry.get("stored"), entry.get("memory")
-    for name in (stored, memory):
-        if not isinstance(name, str) or name not in TYPES:
-            raise WeightsError(f"Its manifest names the type {quote(name)}; expected {', '.join(TYPES)}.")
-    return Tensor(shape, stored, memory)
+def _tensor(entry: object) -> Tensor:
+    fields = _entry(entry, dict)
+    shape = tuple(_entry(size, int) for size in _entry(fields.get("shape"), list))
+    return Tensor(shape, stored=_type(fields.get("stored")), memory=_type(fields.get("memory")))
+
+
+def _type(name: object) -> str:
+    if not isinstance(name, str) or name not in TYPES:
+        raise WeightsError(f"Its manifest names the type {quote(name)}; expected {', '.join(TYPES)}.")
+    return name
 
 
 def _check_tensors(manifest: Manifest) -> None:

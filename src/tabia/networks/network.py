@@ -26,18 +26,11 @@ from jax.typing import DTypeLike
 from tabia.networks.blocks import Block, make_trunk
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
-from tabia.networks.heads import (
-    POLICIES,
-    VALUES,
-    AuxiliaryHead,
-    Head,
-    HeadInput,
-    PolicyHead,
-    ValueHead,
-    make_auxiliary_heads,
-)
+from tabia.networks.heads import AuxiliaryHead, Head, HeadContext, PolicyHead
 from tabia.networks.layers import Folded, Layer, Tree
 from tabia.networks.passes import InferencePass, Pass, TrainingPass, Variables
+from tabia.networks.policy_heads import POLICIES
+from tabia.networks.value_heads import VALUES, ValueHead, make_auxiliary_heads
 
 _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
@@ -74,17 +67,17 @@ class Network:
     @cached_property
     def policy_head(self) -> PolicyHead:
         """The head that gives logits."""
-        return POLICIES[self.config.policy](self._head_input)
+        return POLICIES[self.config.policy](self._head_context)
 
     @cached_property
     def value_head(self) -> ValueHead:
         """The head that gives values."""
-        return VALUES[self.config.value](self._head_input)
+        return VALUES[self.config.value](self._head_context)
 
     @cached_property
     def auxiliary_heads(self) -> tuple[AuxiliaryHead, ...]:
         """Heads for training alone."""
-        return make_auxiliary_heads(self._head_input)
+        return make_auxiliary_heads(self._head_context)
 
     @property
     def heads(self) -> tuple[Head, ...]:
@@ -161,11 +154,11 @@ class Network:
         return Network(self.config, observation_shape, num_actions, self.num_players)
 
     @property
-    def _head_input(self) -> HeadInput:
+    def _head_context(self) -> HeadContext:
         shape: tuple[int, ...] = self.observation_shape
         for block in self.trunk:
             shape = block.output_shape(shape)
-        return HeadInput(
+        return HeadContext(
             config=self.config,
             features=shape,
             observation_shape=self.observation_shape,

@@ -12,7 +12,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape
 
 from tabia.networks.blocks import Figure, Step
-from tabia.networks.heads import Head
+from tabia.networks.heads import DrawnHead
 from tabia.networks.network import Network
 from tabia.networks.summary import Row, counts, rows, times
 
@@ -96,7 +96,7 @@ def _branch(sheet: _Sheet, branch: Step, joined: str, start: float, y: float) ->
     return sum_end
 
 
-def _head(sheet: _Sheet, head: Head, *, center: float, top: float) -> float:
+def _head(sheet: _Sheet, head: DrawnHead, *, center: float, top: float) -> float:
     """One head, from the trunk's features to its output."""
     y = top + _GAP
     sheet.line([(_MIDDLE, top), (_MIDDLE, y), (center, y)])

@@ -36,8 +36,15 @@ class Loaded(NamedTuple):
     """The content of a weights file."""
 
     network: Network
-    weights: Any  # Variables, or Folded weights if those were saved
+    weights: Variables | Folded  # as they were saved
     metadata: dict[str, Any]
+
+    @property
+    def variables(self) -> Variables:
+        """The weights for training; a file with folded weights has none."""
+        if not isinstance(self.weights, Variables):
+            raise WeightsError("This file contains folded weights, which are for inference only.")
+        return self.weights
 
 
 def save(

@@ -1,7 +1,8 @@
 """The loss: a weighted sum of named terms, each a function of the network's outputs and a batch.
 
-To add a term with a head of its own: the head in `networks/heads.py`, the network setting that switches it on, the
-term here and in `make_terms`, and its weight among the learner's settings. Metrics follow from the term's name.
+A term with a head of its own needs four additions: the head (`networks/value_heads.py`), the setting that switches it
+on (`networks/config.py`), the term and its line in `make_terms`, and its weight (`LearnerSettings`). The metric is
+`loss_` and the term's name.
 Axis letters: N samples, A actions, P seats, H W C board and planes.
 """
 
