@@ -22,7 +22,7 @@ def agents(as_json: Json = False) -> None:
 
     known = shipped()
     if as_json:
-        printing.print_json([agent.fields() for agent in known])
+        printing.print_json([agent.to_dict() for agent in known])
         return
     console = printing.console()
     for agent in known:
