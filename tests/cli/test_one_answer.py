@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from tabia import games, players
 from tabia.cli.main import app
 from tabia.games.moves import names, replay
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.search import picture
 
 MAIN = "#d1495b"  # the color of boxes on the main line
@@ -33,9 +33,9 @@ SEARCHES = [
     ("connect3", "mcts:simulations=24,leaves=4"),
     ("connect3", "az:connect3,simulations=24"),
     ("connect3", "az:connect3,simulations=24,temperature=1"),
-    ("connect3", "az:connect3,simulations=24,select=puct,symmetries=true"),
+    ("connect3", "az:connect3,simulations=24,rule=puct,symmetries=true"),
     (THREE_SEATS, "mcts:simulations=24"),
-    (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,noise=1"),
+    (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,gumbel_scale=1"),
 ]
 OTHERS = [
     ("connect3", "perfect"),
@@ -160,7 +160,8 @@ def test_every_surface_of_other_players_agrees(game_id: str, spec: str) -> None:
 
 def test_text_and_dot_show_the_same_tree() -> None:
     game = games.make("connect3")
-    found = look(players.make("mcts:simulations=24,final=value", game), replay(game, "1 2")[-1], jax.random.key(0), 2)
+    player = players.make("mcts:simulations=24,final=value", game)
+    found = analyze_position(player, replay(game, "1 2")[-1], jax.random.key(0), 2)
     assert found.tree is not None and found.line is not None and found.expected is not None
     shown = picture.text(found.tree).splitlines()
     assert shown[1].split()[-3:-1] == ["24", f"{found.expected[0]:+.3f}"]

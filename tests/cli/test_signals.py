@@ -253,7 +253,7 @@ REFUSED = """
 import sys
 import jax
 from tabia.games import make
-from tabia.search import enumeration
+from tabia.solvers import enumeration
 game = make(sys.argv[1])
 play, number = game.rules.apply, enumeration._Known.number
 slow = []

@@ -87,7 +87,7 @@ def test_every_position_of_a_small_game() -> None:
 
 @pytest.mark.parametrize(("count", "share"), [(100, 0.8), (100, 1.0), (60, 0.0), (10_000, 0.5)])
 def test_positions_with_a_share_that_is_losable(asked: positions.Positions, count: int, share: float) -> None:
-    judge = perfect.make(GAME).oracle
+    judge = perfect.PerfectPlayer(GAME).oracle
     losable = is_losable(GAME, asked, judge)
     expected = [
         len({worth(child(board, cell, "xo"[ply % 2])) for cell in range(9) if board[cell] == "."}) > 1
@@ -122,7 +122,7 @@ def test_shares_are_those_of_a_plain_minimax(asked: positions.Positions) -> None
 
 
 def test_perfect_play_agrees_with_itself(asked: positions.Positions) -> None:
-    found = agreement(perfect.make(GAME), asked)
+    found = agreement(perfect.PerfectPlayer(GAME), asked)
     assert (found.all.keeps, found.all.fastest, found.all.loss) == (1.0, 1.0, 0.0)
     assert found.values is not None and (found.values.sign, found.values.error) == (1.0, 0.0)
     assert all(part.said == part.true for part in found.values.calibration)

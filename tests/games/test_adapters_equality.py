@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tabia.games import GameError, laws, make
 from tabia.games.adapters import equality
 from tabia.games.adapters.host import HostGame
-from tabia.solvers.enumeration import TooLarge, positions_by_ply
+from tabia.solvers.enumeration import positions_by_ply
+from tabia.solvers.errors import TooLarge
 from tabia.solvers.exact import solve
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -40,7 +40,7 @@ def test_opponents_that_suit_a_game_are_those_it_allows(id: str) -> None:
 def test_perfect_play_is_asked_only_where_it_answers_at_once() -> None:
     for known in ("tictactoe", "connect3", "tictactoe:history=2"):
         game = make(known)
-        assert perfect.is_quick(game) and perfect.make(game).oracle is not None
+        assert perfect.is_quick(game) and perfect.PerfectPlayer(game).oracle is not None
     for slow in ("othello", "connect:rows=7,columns=8,line=4", "connect:rows=3,columns=3,line=3,players=3"):
         assert not perfect.is_quick(make(slow))
 

@@ -242,7 +242,7 @@ def test_the_policy_learned_is_the_one_asked_for(variables) -> None:
     weights = plan().network.fold(variables)
     found = plan().selfplay
     search = selfplay.make_search(found.game, found.network, found.search, found.search.simulations)
-    truth = search.explore(weights, states, key)
+    truth = search.run_unchecked(weights, states, key)
     for target, policy in (("improved", truth.policy), ("visits", truth.visits / found.search.simulations)):
         thought, full = selfplay.think(replace(found, target=target), weights, states, key)
         assert thought.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
@@ -255,7 +255,7 @@ def test_the_search_is_the_one_described() -> None:
         considered_actions=3, value_scale=0.5, maxvisit_init=7.0, gumbel_scale=0.25, winning_moves_first=True
     )
     search = selfplay.make_search(found.game, found.network, settings, 9)
-    assert search.rule == Gumbel(considered=3, noise=0.25, scale=0.5, visit_offset=7.0)
+    assert search.rule == Gumbel(considered_actions=3, gumbel_scale=0.25, value_scale=0.5, maxvisit_init=7.0)
     assert isinstance(search.evaluate, WinningMovesFirst) and search.simulations == 9
 
 

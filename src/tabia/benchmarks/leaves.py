@@ -23,7 +23,7 @@ from tabia.games.game import State
 from tabia.networks import Network, weights
 from tabia.networks.presets import tower
 from tabia.players import runs
-from tabia.players.searching import Forward
+from tabia.players.search import Forward
 from tabia.search import Puct, Search
 from tabia.search.evaluators import Network as Evaluator
 
@@ -69,7 +69,7 @@ def run(agent: str | None = None, *, repeats: int = 5, compared: int = POSITIONS
 
     def searched(leaves: int, states: State) -> Any:
         search = Search(game, evaluate, SIMULATIONS, Puct(), leaves=leaves)
-        return search.explore(parameters, states, jax.random.key(1)).action
+        return search.run_unchecked(parameters, states, jax.random.key(1)).action
 
     slow = seconds([partial(searched, 1, one)], repeats)[0]
     moves = None if many is None else np.asarray(searched(1, many))

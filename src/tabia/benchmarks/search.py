@@ -157,7 +157,7 @@ def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> 
 def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], Array]:
     rule = Gumbel() if case.rule == "gumbel" else Puct()
     search = Search(game, evaluate, case.simulations, rule)
-    return jax.jit(lambda parameters, states: search.explore(parameters, states, jax.random.key(1)).visits)
+    return jax.jit(lambda parameters, states: search.run_unchecked(parameters, states, jax.random.key(1)).visits)
 
 
 def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, State], Array]]:

@@ -90,7 +90,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     @jax.jit
     def alone(weights: Any, roots: Any) -> Array:
         def once(carry: Array, index: Array) -> tuple[Array, None]:
-            return carry + search.explore(weights, roots, jax.random.key(index)).values.sum(), None
+            return carry + search.run_unchecked(weights, roots, jax.random.key(index)).values.sum(), None
 
         return jax.lax.scan(once, jnp.float32(0), jnp.arange(settings.plies))[0]
 

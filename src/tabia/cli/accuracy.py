@@ -60,7 +60,7 @@ def accuracy(
     count = count or _DEFAULT
     game = make(game_id)
     made = room.make(player, game)
-    judge = perfect.make(game).oracle
+    judge = perfect.PerfectPlayer(game).oracle
     if file is not None:
         asked = positions.read(game, file)
         for refusal in asked.refused:

@@ -64,7 +64,7 @@ def _list(*, as_json: bool) -> None:
 
     known = shipped()
     if as_json:
-        printing.print_json([agent.fields() for agent in known])
+        printing.print_json([agent.to_dict() for agent in known])
         return
     console = printing.console()
     for agent in known:

@@ -24,7 +24,7 @@ Moves = Annotated[str, typer.Option(help="The moves that lead to the position; n
 Positions = Annotated[
     Path | None, typer.Option(help="A file of positions, one line of moves each; - means standard input.")
 ]
-Tree = Annotated[Path | None, typer.Option(help="Draw the search tree as an SVG picture.")]
+Tree = Annotated[Path | None, typer.Option(help="Save the search tree as SVG, DOT (.dot) or text (.txt).")]
 Batch = Annotated[int, typer.Option(min=1, help="Positions of a file looked at side by side.")]
 
 ILLEGAL_LINES = 1  # the exit code when some lines of a file named no position
@@ -77,20 +77,20 @@ def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: boo
 
     from tabia.games.errors import TabiaError
     from tabia.games.moves import replay
-    from tabia.players.analysis import look
+    from tabia.players.analysis import analyze_position
     from tabia.search import picture
 
     states = replay(game, moves, seed=seed)
-    found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
+    found = analyze_position(player, states[-1], jax.random.key(seed), len(states) - 1)
     if as_json:
-        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})
+        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.to_dict()})
     else:
         typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
         _print(player, found)
     if tree is not None:
         if found.tree is None:
             raise TabiaError(f"{player.spec} grew no tree here; players that do: mcts and az.")
-        printing.save(tree, picture.svg(found.tree))
+        printing.save(tree, picture.render(found.tree, tree.suffix))
         typer.echo(f"Tree drawn in {tree}.", err=True)
 
 
@@ -126,7 +126,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
     """One answer per line, in order, as many at a time as are looked at side by side."""
     import jax
 
-    from tabia.players.analysis import analyze
+    from tabia.players.analysis import analyze_batch
     from tabia.players.reading import power_of_two, read
 
     width = power_of_two(min(batch, len(lines)))  # of every part, so that all share their programs
@@ -134,7 +134,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
         part = lines[first : first + batch]
         found = read(game, part, seed=seed, width=width)
         key = jax.random.fold_in(jax.random.key(seed), first)
-        answers = analyze(player, found.states, key, found.plies, count=len(part))
+        answers = analyze_batch(player, found.states, key, found.plies, count=len(part))
         yield [
             {"line": first + index + 1, "moves": part[index], **_answer(answer, found.refused.get(index))}
             for index, answer in enumerate(answers)
@@ -144,7 +144,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
 def _answer(answer: Analysis, refused: Refused | None) -> dict[str, Any]:
     if refused is not None:
         return {"move": None, "error": refused.reason, "legal": refused.legal}
-    return answer.fields()
+    return answer.to_dict()
 
 
 def _print_answers(answers: list[dict[str, Any]], as_json: bool) -> None:

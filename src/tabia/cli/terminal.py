@@ -22,7 +22,7 @@ from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
 from tabia.games.errors import IllegalMove, did_you_mean
 from tabia.players import Player
 from tabia.players import make as make_player
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.players.modifiers import Modified
 
 _HELP = {
@@ -142,7 +142,7 @@ class Terminal:
             self.hints = opponents[0] if opponents else make_player("mcts:simulations=400", self.game)
         # A hint is what the player thinks best: modifiers such as temperature are left out.
         adviser = self.hints.player if isinstance(self.hints, Modified) else self.hints
-        found = look(adviser, self.sitting.state, self.sitting.key(), len(self.sitting.played))
+        found = analyze_position(adviser, self.sitting.state, self.sitting.key(), len(self.sitting.played))
         value = (found.values or {}).get(found.move or "")
         worth = "" if value is None else f" (worth {value:+.2f} to you)"
         expects = f" and expects {escape(' '.join(found.line[:8]))}" if found.line else ""

@@ -81,7 +81,7 @@ def agreement(
 ) -> Agreement:
     """Compare a player's moves with perfect play; PlayerError if the game is too large for that."""
     game = player.game
-    judge = perfect.make(game).oracle if judge is None else judge
+    judge = perfect.PerfectPlayer(game).oracle if judge is None else judge
     chosen, said, truths = [], [], []
     for first in range(0, len(positions), _TOGETHER):
         rows = np.arange(first, min(first + _TOGETHER, len(positions)))

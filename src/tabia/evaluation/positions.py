@@ -23,7 +23,8 @@ from tabia.games.game import Game, State
 from tabia.games.moves import replay
 from tabia.players.perfect import LIMIT
 from tabia.search.evaluators import random_actions
-from tabia.solvers.enumeration import TooLarge, positions_by_ply
+from tabia.solvers.enumeration import positions_by_ply
+from tabia.solvers.errors import TooLarge
 
 _LARGEST = 64 * files.MEGABYTE
 _TOGETHER = 512

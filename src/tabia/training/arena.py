@@ -6,27 +6,46 @@ import jax
 
 from tabia.evaluation.match import Match, Played, play
 from tabia.networks import Variables
+from tabia.players.network import NetworkPlayer
 from tabia.players.player import Player
-from tabia.players.searching import MCTSPlayer, NetworkPlayer, evaluator
+from tabia.players.runs import Agent
+from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
-from tabia.search import Gumbel, Search
+from tabia.players.tree_search import AlphaZeroPlayer
+from tabia.search import Gumbel, Rule, Search
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
 
 
 def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
-    """The player these weights make: with search as in `az:`, but `finish` as in the run; or the network alone."""
-    weights = _folded(plan.network, variables)
+    """The player with these weights: AlphaZero with the run's search settings, or the network alone."""
+    agent = Agent(plan.network, _folded(plan.network, variables))
     if not simulations:
-        return NetworkPlayer(plan.game, plan.network, weights, name)
-    return MCTSPlayer(make_search(plan, simulations), name, weights)
+        return NetworkPlayer(plan.game, agent, name=name)
+    return AlphaZeroPlayer(
+        plan.game,
+        agent,
+        simulations=simulations,
+        rule=_rule(plan),
+        winning_moves_first=plan.config.search.winning_moves_first,
+        name=name,
+    )
 
 
 def make_search(plan: Plan, simulations: int) -> Search:
     """The search of a player in a gate or an evaluation."""
-    rule = Gumbel(considered=plan.config.search.considered_actions, noise=0.0)
-    evaluate = evaluator(plan.game, plan.network, finish=plan.config.search.winning_moves_first)
-    return Search(plan.game, evaluate, simulations, rule)
+    return build_search(
+        plan.game,
+        plan.network,
+        rule=_rule(plan),
+        simulations=simulations,
+        winning_moves_first=plan.config.search.winning_moves_first,
+    )
+
+
+def _rule(plan: Plan) -> Rule:
+    """Gumbel without noise."""
+    return Gumbel(considered_actions=plan.config.search.considered_actions, gumbel_scale=0.0)
 
 
 TOGETHER = 256

@@ -49,7 +49,7 @@ def opponents(plan: Plan) -> list[Player]:
     """The opponents of a run; made before it begins, so that a misspelled one is reported in time."""
     try:
         if plan.config.evaluation.games and plan.config.evaluation.positions > 0:
-            perfect.make(plan.game)
+            perfect.PerfectPlayer(plan.game)
         found = [make_player(spec, plan.game) for spec in specs(plan)]
         for player in found:
             check_batch(player, side_by_side(plan.config.evaluation.games))

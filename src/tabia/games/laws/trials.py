@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.games.fingerprint import hash_words
 from tabia.games.game import Game, State, Symmetry
 from tabia.games.laws.record import Kept, Look, Ply, Trials
 
@@ -125,8 +126,8 @@ def _ply(game: Game, turns: Turns, dealt: Dealt, state: State, turned: State) ->
         over=now.over,
         scores=now.scores,
         choices=now.legal.sum(dtype=jnp.int32),
-        position=_digest(now.position),
-        face=_digest(_face(now)),
+        position=hash_words(now.position),
+        face=hash_words(_face(now)),
         unchanged=same(state, following),
         tried=jnp.where(now.legal.all(), -1, tried),
         illegal_changed=~now.legal.all() & ~same(state, refused),
@@ -182,12 +183,3 @@ def _join(state: State, copies: int, turned: State) -> State:
 def _face(now: Look) -> Array:
     scores = jax.lax.bitcast_convert_type(now.scores.astype(jnp.float32), jnp.uint32)
     return jnp.concatenate([now.legal.astype(jnp.uint32), jnp.stack([now.mover, now.over]).astype(jnp.uint32), scores])
-
-
-def _digest(words: Array) -> Array:
-    """uint32[2]: two independent sums over mixed words, so that 64 bits stand for them all."""
-    place = jnp.arange(words.size, dtype=jnp.uint32)[None, :] * jnp.uint32(0x9E3779B9)
-    mixed = words[None, :] ^ (place + jnp.array([[1], [0x7F4A7C15]], jnp.uint32))
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):  # MurmurHash3's finaliser
-        mixed = (mixed ^ (mixed >> shift)) * jnp.uint32(factor)
-    return mixed.sum(axis=1, dtype=jnp.uint32)

@@ -17,10 +17,11 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables, compute_type
 from tabia.players import make as make_player
-from tabia.players.searching import evaluator
-from tabia.search import Gumbel, Noise, Puct, Search
-from tabia.search.choice import visit_policy
+from tabia.players.search import build_search
+from tabia.search import Search
 from tabia.search.evaluators import random_actions, step
+from tabia.search.result import visit_policy
+from tabia.search.rules import make_rule
 from tabia.search.tree import root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.selfplay import policies
@@ -72,21 +73,13 @@ class SelfPlay:
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
-    """The search a configuration describes."""
-    gumbel = Gumbel(
-        considered=settings.considered_actions,
-        noise=settings.gumbel_scale,
-        scale=settings.value_scale,
-        visit_offset=settings.maxvisit_init,
-    )
-    rule = gumbel if settings.rule == "gumbel" else Puct(c=settings.c)
-    noise = Noise(settings.dirichlet_alpha or None, settings.dirichlet_fraction, settings.dirichlet_total)
-    return Search(
+    """The search of self-play."""
+    return build_search(
         game,
-        evaluator(game, network, finish=settings.winning_moves_first),
-        simulations,
-        rule,
-        noise=noise if settings.rule == "puct" and settings.dirichlet_fraction else None,
+        network,
+        rule=make_rule(settings.rule, settings),
+        simulations=simulations,
+        winning_moves_first=settings.winning_moves_first,
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
     )
@@ -162,7 +155,7 @@ def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thou
 
     def searched(simulations: int) -> Thought:
         search = make_search(plan.game, plan.network, settings, simulations)
-        result = search.explore(weights, states, key)
+        result = search.run_unchecked(weights, states, key)
         root = root_view(result.tree)
         policy = visit_policy(result.visits, 1.0) if plan.target == "visits" else result.policy
         return Thought(result.action, policy, result.values, jnp.where(root.legal, root.priors, 0.0), root.legal)

@@ -1,7 +1,7 @@
-"""Computes an opening book: `python -m tabia.search.connect.computing`; stop it at any time, it goes on from there.
+"""Compute an opening book: `python -m tabia.solvers.connect.compute_book`. It resumes where it was interrupted.
 
-The positions are solved in the order of their keys with one large table, so that neighbors share most of the work.
-What is solved so far stands in a file beside the book, as the book's scores will.
+Positions are solved in the order of their keys with one large table, so that neighbors share most of the work. The
+scores so far are saved in a file next to the book.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from tabia.core import files
-from tabia.solvers.connect.book import SHELF, file_name, openings, write
-from tabia.solvers.connect_solver import Solver
+from tabia.solvers.connect.book import SHIPPED, file_name, openings, write
+from tabia.solvers.connect.solver import Solver
 
 UNKNOWN = 127  # in the file: not solved yet
 _PORTION = 64
@@ -22,7 +22,7 @@ _SAVE_SECONDS = 60.0
 
 
 def compute(path: Path, solver: Solver, positions: np.ndarray) -> np.ndarray:
-    """int8[N]: the scores of the positions; those already in the file are taken from there."""
+    """int8[N]: the scores of the positions; scores already in the file are reused."""
     scores = np.full(len(positions), UNKNOWN, np.int8)
     if path.exists():
         known = np.frombuffer(path.read_bytes(), np.int8)
@@ -42,14 +42,14 @@ def compute(path: Path, solver: Solver, positions: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Compute one book and put it on the shelf."""
+    """Compute one book and write it to a file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     for name, default in (("rows", 6), ("columns", 7), ("line", 4), ("stones", 8), ("table-bits", 27), ("threads", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--out", type=Path, help="the book's file; the shipped one if not given")
+    parser.add_argument("--out", type=Path, help="the book's file (default: the shipped book)")
     asked = parser.parse_args()
     size = (asked.rows, asked.columns, asked.line)
-    path: Path = asked.out or SHELF / file_name(*size)
+    path: Path = asked.out or SHIPPED / file_name(*size)
     solver = Solver(*size, asked.table_bits, book=False, threads=asked.threads)
     positions = openings(solver.board, asked.stones)[-1]
     scores = compute(path.with_suffix(".part"), solver, positions)

@@ -1,4 +1,4 @@
-"""The Connect solver against backward counting on plain arrays, the project's exact tables, and published results."""
+"""The Connect solver against retrograde analysis on plain arrays, exact solutions, and published results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tabia.games.registry import make
 from tabia.solvers import exact
 from tabia.solvers.connect import book
 from tabia.solvers.connect.bits import landing, winning_fields
-from tabia.solvers.connect.follow import NONE, follow_bound
+from tabia.solvers.connect.follow_up import NONE, follow_bound
 from tabia.solvers.connect.positions import children, has_line
-from tabia.solvers.connect_solver import ILLEGAL, Solver, from_states
+from tabia.solvers.connect.solver import ILLEGAL, Solver, from_states
 
-from . import connect_twin as twin
+from . import connect_reference as reference
 
 EMPTY = np.zeros((1, 2), np.uint64)
 COLUMN_SCORES = [-2, -1, 0, 1, 0, -1, -2]  # Connect 4 by its first move, as published for Pons's solver
@@ -40,7 +40,7 @@ def random_positions(count: int, least: int, most: int, seed: int) -> np.ndarray
     numbers, counts = np.unique(stones, return_counts=True)
     return np.concatenate(
         [
-            twin.words(twin.random_boards(rng, k, 6, 7, 4, n))
+            reference.words(reference.random_boards(rng, k, 6, 7, 4, n))
             for n, k in zip(numbers.tolist(), counts.tolist(), strict=True)
         ]
     )
@@ -51,23 +51,23 @@ def random_positions(count: int, least: int, most: int, seed: int) -> np.ndarray
     [(3, 4, 3, 0, 1), (6, 4, 4, 10, 40), (6, 5, 4, 15, 12)],
     ids=["connect3, every position", "6 x 4", "6 x 5"],
 )
-def test_agrees_with_backward_counting(rows: int, columns: int, line: int, stones: int, roots: int) -> None:
-    boards = twin.random_boards(np.random.default_rng(1), roots, rows, columns, line, stones)
-    positions, scores = twin.values(boards, line)
+def test_agrees_with_retrograde_analysis(rows: int, columns: int, line: int, stones: int, roots: int) -> None:
+    boards = reference.random_boards(np.random.default_rng(1), roots, rows, columns, line, stones)
+    positions, scores = reference.values(boards, line)
     assert len(positions) > (100_000 if rows == 6 else 4_000)
-    np.testing.assert_array_equal(solver(rows, columns, line).solve_many(twin.words(positions)), scores)
+    np.testing.assert_array_equal(solver(rows, columns, line).solve_many(reference.words(positions)), scores)
 
 
 @pytest.mark.long
-def test_agrees_with_backward_counting_on_all_of_6x4() -> None:
-    positions, scores = twin.values(np.zeros((1, 4, 6), np.int8), 4)
-    np.testing.assert_array_equal(solver(6, 4, 4).solve_many(twin.words(positions)), scores)
+def test_agrees_with_retrograde_analysis_on_all_of_6x4() -> None:
+    positions, scores = reference.values(np.zeros((1, 4, 6), np.int8), 4)
+    np.testing.assert_array_equal(solver(6, 4, 4).solve_many(reference.words(positions)), scores)
 
 
 def test_agrees_with_the_exact_table_of_connect3() -> None:
     game = make("connect3")
     assert isinstance(game, Connect)
-    positions, _ = twin.values(np.zeros((1, 4, 3), np.int8), 3)
+    positions, _ = reference.values(np.zeros((1, 4, 3), np.int8), 3)
     states = states_of(game, positions)
     solution = exact.solve(game)
     first = solution.values(states)[:, 0]
@@ -81,7 +81,7 @@ def test_agrees_with_the_exact_table_of_connect3() -> None:
 
 
 def states_of(game: Connect, boards: np.ndarray) -> exact.State:
-    """The game's states of the twin's boards."""
+    """The game's states of the reference's boards."""
     rows = np.uint32(1) << np.arange(game.rows, dtype=np.uint32)
     stones = np.stack([((boards == seat) * rows[None, None, :]).sum(axis=2) for seat in (1, -1)], axis=1)
     like = game.init(jax.random.key(0))
@@ -90,15 +90,15 @@ def states_of(game: Connect, boards: np.ndarray) -> exact.State:
 
 
 def test_follow_bound_is_never_below_the_truth() -> None:
-    boards = twin.random_boards(np.random.default_rng(2), 60, 6, 5, 4, 18)
-    positions, scores = twin.values(boards, 4)
+    boards = reference.random_boards(np.random.default_rng(2), 60, 6, 5, 4, 18)
+    positions, scores = reference.values(boards, 4)
     board, some = solver(6, 5, 4).board, np.random.default_rng(3).permutation(len(positions))[:6000]
     bounds = []
-    for mover, taken in twin.words(positions[some]):
+    for mover, taken in reference.words(positions[some]):
         threats = winning_fields(board, mover ^ taken, taken)
         bounds.append(follow_bound(board, mover, mover ^ taken, threats, landing(board, taken), 0))
     assert np.all(np.array(bounds) >= scores[some])
-    assert np.mean(np.array(bounds) == scores[some]) > 0.05  # and it says something
+    assert np.mean(np.array(bounds) == scores[some]) > 0.05  # and the bound is not vacuous
     assert NONE in bounds
 
 
@@ -129,8 +129,8 @@ def test_negamax_identity_from_eight_stones() -> None:
     ("rows", "columns", "line", "stones"), [(8, 7, 4, 32), (7, 7, 4, 26), (5, 9, 5, 22), (2, 21, 3, 16), (1, 31, 2, 0)]
 )
 def test_negamax_identity_on_boards_of_other_shapes(rows: int, columns: int, line: int, stones: int) -> None:
-    boards = twin.random_boards(np.random.default_rng(10), 300, rows, columns, line, stones)
-    assert_negamax(Solver(rows, columns, line, 8), Solver(rows, columns, line), twin.words(boards))
+    boards = reference.random_boards(np.random.default_rng(10), 300, rows, columns, line, stones)
+    assert_negamax(Solver(rows, columns, line, 8), Solver(rows, columns, line), reference.words(boards))
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,15 @@ def test_threads_and_small_tables_change_nothing() -> None:
 
 
 def test_mirror_images_and_repeats_score_the_same() -> None:
-    boards = twin.random_boards(np.random.default_rng(9), 50, 6, 7, 4, 24)
-    scores = solver(6, 7, 4).scores(twin.words(boards))
-    np.testing.assert_array_equal(solver(6, 7, 4).scores(twin.words(boards[:, ::-1]))[:, ::-1], scores)
+    boards = reference.random_boards(np.random.default_rng(9), 50, 6, 7, 4, 24)
+    scores = solver(6, 7, 4).scores(reference.words(boards))
+    np.testing.assert_array_equal(solver(6, 7, 4).scores(reference.words(boards[:, ::-1]))[:, ::-1], scores)
 
 
 def test_positions_that_are_over() -> None:
     column_won = np.zeros((1, 7, 6), np.int8)
     column_won[0, 0, :4], column_won[0, 1, :3] = 1, -1
-    lost = twin.words(column_won)
+    lost = reference.words(column_won)
     assert solver(6, 7, 4).solve_many(lost).tolist() == [-18]  # the winner used 4 of its 21 stones
     assert (solver(6, 7, 4).scores(lost) == ILLEGAL).all()
 
@@ -206,24 +206,24 @@ def test_states_become_positions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("positions", "said"),
+    ("positions", "message"),
     [
-        ([[0, 2]], "Position 0 is none of this board"),  # a stone in the air
-        ([[0, 0], [1, 0]], "Position 1 is none of this board"),  # a stone that is not there
-        ([[0, 0b11]], "Position 0 is none of this board"),  # the first mover laid none
+        ([[0, 2]], "Position 0 is not valid on this board"),  # a stone in the air
+        ([[0, 0], [1, 0]], "Position 1 is not valid on this board"),  # a stone that is not there
+        ([[0, 0b11]], "Position 0 is not valid on this board"),  # the first mover laid none
         ([0, 0], "integers"),
     ],
 )
-def test_impossible_positions_are_refused(positions: list, said: str) -> None:
-    with pytest.raises(GameError, match=said):
+def test_impossible_positions_are_refused(positions: list, message: str) -> None:
+    with pytest.raises(GameError, match=message):
         solver(6, 7, 4).solve_many(np.array(positions, np.uint64))
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [((8, 8, 4), "takes 72"), ((6, 7, 9), "lines of 2 to 7"), ((0, 4, 4), "63 bits")]
+    ("size", "message"), [((8, 8, 4), "takes 72"), ((6, 7, 9), "lines of 2 to 7"), ((0, 4, 4), "63 bits")]
 )
-def test_impossible_boards_are_refused(size: tuple[int, int, int], said: str) -> None:
-    with pytest.raises(GameError, match=said):
+def test_impossible_boards_are_refused(size: tuple[int, int, int], message: str) -> None:
+    with pytest.raises(GameError, match=message):
         Solver(*size)
 
 
@@ -244,7 +244,7 @@ def test_a_book_reads_back_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
             book.read(path, board)
 
 
-def test_without_numba_it_says_what_to_install() -> None:
-    program = "import sys; sys.modules['numba'] = None; import tabia.search.connect_solver"
+def test_missing_numba_is_reported_with_the_install_command() -> None:
+    program = "import sys; sys.modules['numba'] = None; import tabia.solvers.connect.solver"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "pip install 'tabia[solver]'" in done.stderr.splitlines()[-1]

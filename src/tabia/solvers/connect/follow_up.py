@@ -1,18 +1,18 @@
-"""The follow-up bound: what the side not to move gets by answering every stone in the same column.
+"""The follow-up bound: the score that the opponent secures by answering every stone in the same column.
 
-Let the other side always play on top of the mover's last stone. From an empty upper part of even height it then gets
+The opponent always plays on top of the mover's last stone. In the empty part of a column of even height it then gets
 every second field, and the mover the rest:
 
-    other    Where the number of empty fields of a column is odd, its lowest one stays outside the scheme: such
-    mover    free fields are exchanged, one for one, so there must be an even number of them.
+    other    If a column has an odd number of empty fields, its lowest one is free: the sides take turns on free
+    mover    fields, so there must be an even number of them.
     other    If no line fits into the mover's stones, its fields of the scheme and its share of the free fields,
     mover    the mover cannot win: its score is at most 0.
 
-Where a field of the other side would complete its line (a threat), the mover never gets beyond it, and in the end,
-when all else is filled, must open the way to it: the other side wins. A column with such a threat needs no even
-height, for it is never filled; so one column may change its role to make the number of free fields even.
+If one of the opponent's fields would complete its line (a threat), the mover cannot play beyond it, and once all else
+is filled it must play below it: the opponent wins. A column with such a threat is never filled, so its height may be
+odd; one such column may change its role to make the number of free fields even.
 
-The bound is exact where endgames are decided by zugzwang, and it costs no search.
+The bound is exact in endgames decided by zugzwang, and needs no search.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NONE = 127
 
 @inlined
 def follow_bound(board: Board, mover: Word, other: Word, threats: Word, landings: Word, aim: int) -> int:
-    """An upper bound on the mover's score, or NONE; `threats` are the winning fields of the other side.
+    """An upper bound on the mover's score, or NONE; `threats` are the opponent's winning fields.
 
-    The search for a bound ends with the first one below `aim`.
+    Stops at the first bound below `aim`.
     """
     uneven = landings & board.uneven
     if count(uneven) & 1 == 0:
@@ -49,9 +49,9 @@ def follow_bound(board: Board, mover: Word, other: Word, threats: Word, landings
 
 @inlined
 def _scheme_bound(board: Board, mover: Word, other: Word, threats: Word, landings: Word, free: Word, wins: bool) -> int:
-    """The bound of one scheme: the given fields are free, the alternation starts over them and in the other columns.
+    """The bound of one scheme: `free` fields are free, and the alternation starts above them and in other columns.
 
-    With `wins`, lines of several fields count for the other side too; all columns must then have their own role.
+    With `wins`, lines through several of the opponent's fields count too; all columns must then keep their role.
     """
     movers = alternate(board, (landings & ~free) | ((free << ONE) & board.fields))
     others = (movers << ONE) & board.fields
@@ -60,14 +60,14 @@ def _scheme_bound(board: Board, mover: Word, other: Word, threats: Word, landing
         return NONE
     first_threats = threats & others & ~unreached
     if first_threats:
-        # At the latest all is filled but what lies above the threats, and for all threats but one the two fields below.
+        # At the end only fields above the threats are empty, and two fields below each threat but one.
         return -(count(first_threats) + (count(unreached) >> 1))
     return -1 if wins and has_line(board, other | others) else 0
 
 
 @inlined
 def _mover_can_win(board: Board, reach: Word, free: Word) -> bool:
-    """Whether a line fits; of two free fields the mover gets one, of more it is granted all."""
+    """Whether a line fits; the mover gets one of two free fields, and is granted all of more."""
     one = lowest(free)
     if free != ZERO and single(free ^ one):
         return has_line(board, reach | one) or has_line(board, reach | (free ^ one))

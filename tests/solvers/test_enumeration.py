@@ -1,4 +1,4 @@
-"""Enumerating positions: what is asked for ahead of time has ended when the enumeration has."""
+"""Closing an enumeration waits for the chunk computed ahead."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from tabia.solvers.enumeration import _one_ahead
 
 
-def test_closing_waits_for_the_item_asked_for_ahead() -> None:
-    """Its program may call back into a plain Python game, and Python aborts if it exits meanwhile."""
+def test_closing_waits_for_the_item_fetched_ahead() -> None:
+    """Its program may call back into a plain Python game, and Python aborts if it exits before that ends."""
     square = jax.jit(lambda matrix: matrix @ matrix)
     matrices = jax.block_until_ready([jnp.ones((size, size)) for size in (2, 2000)])
     jax.block_until_ready([square(matrix) for matrix in matrices])  # compiled

@@ -16,15 +16,13 @@ from jax import Array
 
 from tabia import games
 from tabia.games.game import Game, Key, State
+from tabia.players.perfect import SolutionEvaluator
 from tabia.search import Search
-from tabia.search.errors import SearchError
-from tabia.solvers.backward import Endless
-from tabia.solvers.enumeration import TooLarge
-from tabia.solvers.exact import Solution, solve
+from tabia.solvers import Endless, Solution, SolverError, TooLarge, solve
 
-from . import alphabeta_twin as twin
-from .positions import random_positions
-from .toy_games import Dice, Race, ReplayBuffer
+from ..search import alphabeta_reference as reference
+from ..search.positions import random_positions
+from ..search.toy_games import Dice, Race, ReplayBuffer
 
 KEY = jax.random.key(0)
 TICTACTOE, CONNECT3, CONNECT4 = (games.make(name) for name in ("tictactoe", "connect3", "connect4"))
@@ -76,10 +74,10 @@ def solved(game: Game) -> Solution:
 
 
 @cache
-def judged(game: Game) -> list[twin.Solved]:
+def solved_by_recursion(game: Game) -> list[reference.Solved]:
     """Every position, solved by plain recursion."""
-    known: dict[bytes, twin.Solved] = {}
-    twin.solve(game, twin.root(game, game.init(KEY)), known)
+    known: dict[bytes, reference.Solved] = {}
+    reference.solve(game, reference.root(game, game.init(KEY)), known)
     return list(known.values())
 
 
@@ -93,8 +91,8 @@ def marks(game: Game, chosen: list[list[int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("game", [TICTACTOE, CONNECT3, Race(), Nim()], ids=["tictactoe", "connect3", "race", "nim"])
-def test_every_position_is_solved_as_plain_recursion_solves_it(game: Game) -> None:
-    solution, wanted = solved(game), judged(game)
+def test_solution_matches_plain_recursion_on_every_position(game: Game) -> None:
+    solution, wanted = solved(game), solved_by_recursion(game)
     states = batch([position.state for position in wanted])
     assert len(solution) == len(wanted)
     np.testing.assert_array_equal(solution.values(states), np.float32([position.values for position in wanted]))
@@ -105,7 +103,7 @@ def test_every_position_is_solved_as_plain_recursion_solves_it(game: Game) -> No
 
 def test_tictactoe_has_5478_positions_of_which_958_are_over() -> None:
     solution = solved(TICTACTOE)
-    states = batch([position.state for position in judged(TICTACTOE)])
+    states = batch([position.state for position in solved_by_recursion(TICTACTOE)])
     finished = solution.distance(states) == 0
     results = solution.values(states)[finished, 0].tolist()
     # 626 won by the first seat, 316 by the second, 16 drawn: the numbers in every textbook.
@@ -126,13 +124,11 @@ def test_othello_on_4_by_4_is_won_by_the_second_seat_as_published() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("rows", "columns", "positions"), [(5, 4, 1_706_255), (4, 5, 3_945_711)])
-def test_connect_on_larger_boards_has_as_many_positions_as_tromp_counted(
-    rows: int, columns: int, positions: int
-) -> None:
+def test_connect_on_larger_boards_has_tromps_number_of_positions(rows: int, columns: int, positions: int) -> None:
     assert len(solve(games.make(f"connect:rows={rows},columns={columns},line=4"))) == positions
 
 
-def test_connect4_grows_as_published_until_the_limit_stops_it() -> None:
+def test_connect4_has_the_published_positions_per_ply_up_to_the_limit() -> None:
     met: list[tuple[int, int]] = []
     with pytest.raises(TooLarge, match="connect4 has more than 80,000 positions"):
         solve(CONNECT4, limit=80_000, progress=lambda ply, positions: met.append((ply, positions)))
@@ -150,7 +146,7 @@ def test_connect4_grows_as_published_until_the_limit_stops_it() -> None:
     ]
 
 
-def test_nim_is_won_if_and_only_if_the_piles_do_not_cancel() -> None:
+def test_nim_is_won_iff_the_nim_sum_is_not_zero() -> None:
     game, piles = Nim(), np.array(list(product(range(4), range(5), range(4))))
     states = NimState(piles.astype(np.int32), np.ones(len(piles), np.int32))  # all reachable by one first move or more
     cancel = np.bitwise_xor.reduce(piles, axis=1)
@@ -163,14 +159,14 @@ def test_nim_is_won_if_and_only_if_the_piles_do_not_cancel() -> None:
             np.testing.assert_array_equal(best, canceling)
 
 
-def test_endings_of_a_large_game_are_solved_from_given_starts() -> None:
+def test_endgames_of_a_large_game_are_solved_from_given_starts() -> None:
     states = random_positions(CONNECT4, 4000, seed=3, most_moves=36)
     late = np.flatnonzero(np.asarray(states.moves) >= 30)[:12]
     assert len(late) == 12
     starts = jax.tree.map(lambda leaf: leaf[late], states)
     solution = solve(CONNECT4, starts=starts)
     wanted = [
-        twin.alpha_beta(CONNECT4, twin.root(CONNECT4, jax.tree.map(lambda leaf, i=i: leaf[i], starts)), 12)
+        reference.alpha_beta(CONNECT4, reference.root(CONNECT4, jax.tree.map(lambda leaf, i=i: leaf[i], starts)), 12)
         for i in range(12)
     ]
     assert len(set(wanted)) > 1
@@ -185,11 +181,11 @@ def positions_after(game: Game, state: State, lines: Array) -> Array:
     )
 
 
-def test_a_game_that_goes_round_in_circles_is_refused_with_a_proof() -> None:
+def test_game_with_repeating_positions_is_refused_with_an_example() -> None:
     game = ReplayBuffer()
-    with pytest.raises(Endless, match="ring can go round in circles") as refusal:
+    with pytest.raises(Endless, match="ring cannot be solved from its ends because positions can repeat") as refusal:
         solve(game)
-    found = re.search(r"after (no move|[\d ]+) can come again (\d+) moves later", str(refusal.value))
+    found = re.search(r"after (no move|[\d ]+) can repeat (\d+) moves later", str(refusal.value))
     assert found is not None
     state, length = game.init(KEY), int(found[2])
     for move in re.findall(r"\d+", found[1]):
@@ -199,10 +195,10 @@ def test_a_game_that_goes_round_in_circles_is_refused_with_a_proof() -> None:
     assert bool(jnp.all(positions_after(game, state, lines) == words[None], axis=1).any())
 
 
-def test_what_cannot_be_solved_is_refused_with_a_sentence() -> None:
-    with pytest.raises(SearchError, match="dice has chance"):
+def test_unsolvable_games_are_refused() -> None:
+    with pytest.raises(SolverError, match="dice has chance"):
         solve(Dice())
-    with pytest.raises(SearchError, match="limit=0"):
+    with pytest.raises(SolverError, match="limit=0"):
         solve(TICTACTOE, limit=0)
 
 
@@ -212,24 +208,27 @@ def unreachable() -> State:
     return batch([start, start._replace(stones=jnp.array([0b11111, 0], jnp.uint32))])
 
 
-def test_a_position_nobody_can_reach_is_named() -> None:
-    with pytest.raises(SearchError, match="Position 1 of the batch is not one of the 5,478 reachable positions"):
+def test_unreachable_positions_are_reported() -> None:
+    with pytest.raises(SolverError, match="Position 1 of the batch is not one of the 5,478 reachable positions"):
         solved(TICTACTOE).values(unreachable())
 
 
-def test_the_evaluator_knows_every_position_and_admits_what_it_does_not_know() -> None:
+def test_evaluator_is_exact_and_returns_nan_for_unreachable_positions() -> None:
     solution = solved(CONNECT3)
-    states = batch([position.state for position in judged(CONNECT3)])
-    evaluation = jax.jit(solution.evaluator(gap=3.0))(solution.table, states, KEY)
+    states = batch([position.state for position in solved_by_recursion(CONNECT3)])
+    evaluation = jax.jit(SolutionEvaluator.of(solution, gap=3.0))(solution.table, states, KEY)
     np.testing.assert_array_equal(evaluation.values, solution.values(states))
     np.testing.assert_array_equal(evaluation.logits, np.where(solution.best(states), 0.0, -3.0))
     known = solved(TICTACTOE)
-    assert np.isnan(known.evaluator()(known.table, unreachable(), KEY).values).tolist() == [[False] * 2, [True] * 2]
+    assert np.isnan(SolutionEvaluator.of(known)(known.table, unreachable(), KEY).values).tolist() == [
+        [False] * 2,
+        [True] * 2,
+    ]
 
 
-def test_a_search_that_asks_the_solution_never_gives_a_result_away() -> None:
+def test_search_with_exact_evaluator_keeps_every_value() -> None:
     solution = solved(FOUR_BY_FOUR)
     states = random_positions(FOUR_BY_FOUR, 2000, seed=11, most_moves=14)
-    search = Search(FOUR_BY_FOUR, solution.evaluator(), simulations=16)
+    search = Search(FOUR_BY_FOUR, SolutionEvaluator.of(solution), simulations=16)
     action = np.asarray(search.run(solution.table, states, KEY).action)
     assert solution.best(states)[np.arange(2000), action].all()

@@ -1,6 +1,6 @@
-"""Exact Connect scores by plain backward counting on arrays of fields: slow, without bitboards, bounds or pruning.
+"""Exact Connect scores by retrograde analysis on arrays of fields: slow, without bitboards, bounds or pruning.
 
-All positions that follow from some roots are listed, stone by stone, then valued from the ends backwards. Boards are
+All positions that follow from some roots are enumerated by ply, then valued from the ends backwards. Boards are
 int8[N, columns, rows]: 1 for the first seat's stones, -1 for the second's, 0 for empty fields.
 """
 

@@ -1,8 +1,8 @@
-"""A table of positions that compiled code can look things up in.
+"""An index of positions that compiled code can search.
 
-Positions are sorted by fingerprint, 64 bits in two words. The top bits of a fingerprint name a bucket; fingerprints
-are evenly spread, so a bucket holds about one position and a few steps of binary search end the matter. The
-position's own words are compared last, so that an answer is never another position's.
+Positions are sorted by fingerprint, 64 bits in two words. The top bits of a fingerprint choose a bucket. Fingerprints
+are uniform, so a bucket holds about one position, and a few steps of binary search find it. The words of the position
+are compared at the end: a collision of fingerprints never gives a wrong answer.
 
 Axis letters: B batch, N positions, K words of a position.
 """
@@ -16,21 +16,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
-from tabia.search.leaves import fingerprint
 
 
 class Index(NamedTuple):
-    """Where each of N positions stands."""
+    """The row of each of N positions."""
 
-    prints: Array  # uint32[N, 2] in ascending order
-    buckets: Array  # int32[2^bits + 1] where each bucket begins
+    prints: Array  # uint32[N, 2] ascending
+    buckets: Array  # int32[2^bits + 1] first row of each bucket
     words: Array  # uint32[N, K]
 
     def find(self, game: Game, states: State, *, steps: int) -> Array:
-        """int32[B]: the row of each position, -1 where it is not in the table; for compiled code.
+        """int32[B]: the row of each position, -1 if it is not in the index; for compiled code.
 
-        `steps` is what `steps_needed` says of this table.
+        `steps` is the `steps_needed` of this index.
         """
         prints = jax.vmap(lambda state: fingerprint(game, state))(states)
         bits = (self.buckets.shape[0] - 1).bit_length() - 1
@@ -47,26 +47,26 @@ class Index(NamedTuple):
 
     @property
     def steps_needed(self) -> int:
-        """How many halvings the fullest bucket needs."""
+        """Steps of binary search that the fullest bucket needs."""
         return int(np.diff(np.asarray(self.buckets)).max()).bit_length()
 
 
-def index(prints: np.ndarray, words: np.ndarray) -> tuple[Index, np.ndarray]:
-    """The index of positions with fingerprints uint64[N], all different, and the order [N] it puts them in."""
+def build_index(prints: np.ndarray, words: np.ndarray) -> tuple[Index, np.ndarray]:
+    """The index of positions with distinct fingerprints uint64[N], and their order [N] in it."""
     order = np.argsort(prints)
     prints = prints[order]
     bits = max(1, min(24, len(prints).bit_length()))
     edges = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
     buckets = np.append(np.searchsorted(prints, edges), len(prints)).astype(np.int32)
-    return Index(jnp.asarray(_halves(prints)), jnp.asarray(buckets), jnp.asarray(words[order])), order
+    return Index(jnp.asarray(_split(prints)), jnp.asarray(buckets), jnp.asarray(words[order])), order
 
 
-def whole(prints: np.ndarray) -> np.ndarray:
-    """Fingerprints uint32[N, 2] as one number each, uint64[N]."""
+def join(prints: np.ndarray) -> np.ndarray:
+    """Fingerprints uint32[N, 2] as uint64[N]."""
     return prints[:, 0].astype(np.uint64) << np.uint64(32) | prints[:, 1].astype(np.uint64)
 
 
-def _halves(prints: np.ndarray) -> np.ndarray:
+def _split(prints: np.ndarray) -> np.ndarray:
     return np.stack([prints >> np.uint64(32), prints & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
 
 
