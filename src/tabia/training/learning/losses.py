@@ -16,8 +16,7 @@ from jax import Array
 from tabia.games.game import Game
 from tabia.networks import Outputs
 from tabia.training.config.schema import LearnerSettings, TargetSettings
-from tabia.training.selfplay import policies
-from tabia.training.selfplay.replay import Samples
+from tabia.training.selfplay.replay import Samples, expand_policy
 
 
 class Lesson(NamedTuple):
@@ -59,7 +58,7 @@ def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Les
     made = Lesson(
         jax.vmap(game.observe)(plies.states),
         jax.vmap(game.legal)(plies.states),
-        policies.spread(plies.policy, plies.policy_actions, game.num_actions),
+        expand_policy(plies.policy, plies.policy_actions, game.num_actions),
         from_mover(samples.outcome, mover),
         from_mover(searched, mover),
         samples.weight,
