@@ -1,7 +1,7 @@
 """Evaluations: matches against fixed opponents, and agreement with perfect play where it is known.
 
-The end of a run is always evaluated. Before that there is an evaluation every so many iterations or, by default, as
-often as fits a small fraction of the run's time.
+The end of a run is always evaluated. Before that, evaluations come at a fixed interval or, by default, as often as fits
+a small fraction of the run's time.
 """
 
 from __future__ import annotations

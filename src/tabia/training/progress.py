@@ -33,7 +33,7 @@ class Progress:
 
     @property
     def unfinished(self) -> bool:
-        """Whether budget is left and nobody asked to stop."""
+        """Whether budget is left and the run was not asked to stop."""
         return self._training.progress < 1.0 and not self._training.stopping
 
     @contextmanager
@@ -79,7 +79,7 @@ class Progress:
         self._training.counters.seconds = self._clock.seconds
 
     def save_if_due(self) -> None:
-        """Save a checkpoint every so many iterations or minutes."""
+        """Save a checkpoint if one is due, by iterations or by minutes."""
         settings = self._training.config.checkpoints
         due = self._training.counters.iteration % settings.every == 0
         if due or self._clock.since_save() > 60 * settings.minutes:

@@ -123,7 +123,7 @@ def playing(state: State) -> Variables:
 
 
 def check_finite(train_state: TrainState, iteration: int) -> None:
-    """Refuse to save weights that are not finite: the last step may have spoilt them after its losses were taken."""
+    """Refuse to save weights that are not finite: the last step may have ruined them after its losses were computed."""
     leaves = jax.tree.leaves((train_state.variables, train_state.ema, train_state.moments))
     # In NumPy, because a run that is being stopped has no time to compile anything.
     if not all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in leaves):

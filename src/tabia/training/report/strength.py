@@ -164,7 +164,7 @@ def _ratings(ratings: Ratings | str, figures: dict[str, str]) -> list[str]:
 
 
 def _score(side: Line | None) -> str:
-    return "-" if side is None else f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
+    return "-" if side is None else f"{side['score']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
 
 
 def _percent(found: Strength, name: str) -> str:

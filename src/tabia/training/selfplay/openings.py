@@ -92,7 +92,7 @@ def _play_openings(selfplay: SelfPlay, weights: Any, starts: State, lengths: Arr
 
 
 def with_revisits(pool: Lanes, revisits: Revisits) -> Lanes:
-    """The pool with the chosen positions in place of its own games; nobody resigns where the search was wrong."""
+    """The pool with the chosen positions instead of its own games; they are never resigned, as the search was wrong."""
     known = Lanes(
         states=revisits.states,
         ply=revisits.ply,
