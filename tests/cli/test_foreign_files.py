@@ -223,8 +223,8 @@ def test_a_manifest_names_no_other_files(proof: Path, name: str) -> None:
     place.mkdir()
     (place / "weights.safetensors").write_bytes(b"")
     files = {name: "0", "weights.safetensors": "0"}
-    (place / "manifest.json").write_text(json.dumps({"format": "tabia checkpoint 4", "files": files}))
-    refused(tabia("resume", path), "which is no file of a checkpoint")
+    (place / "manifest.json").write_text(json.dumps({"format": "tabia checkpoint 5", "files": files}))
+    refused(tabia("resume", path), "which is not a file of a checkpoint")
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "\0", "1" * 6000, ""])
@@ -232,7 +232,7 @@ def test_a_manifest_that_is_no_json(proof: Path, content: str) -> None:
     path = run_directory(proof.parent / "run")
     (path / "checkpoints" / "4").mkdir()
     (path / "checkpoints" / "4" / "manifest.json").write_text(content)
-    refused(tabia("resume", path), "a damaged one")
+    refused(tabia("resume", path), "is damaged")
 
 
 def test_a_fifo_is_refused_at_once(proof: Path) -> None:

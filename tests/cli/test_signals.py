@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from tabia.evaluation import records
-from tabia.training.loop import Training
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
 SECONDS, TRAINING_SECONDS = 2.0, 15.0
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}

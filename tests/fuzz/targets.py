@@ -185,11 +185,11 @@ def _configure(place: Path, stack: contextlib.ExitStack) -> Run:
 
 _MANIFEST = json.dumps(
     {
-        "format": "tabia checkpoint 4",
+        "format": "tabia checkpoint 5",
         "game": "tictactoe",
         "game_version": 1,
         "files": {checkpoint.WEIGHTS: "0" * 64},
-        "counters": {"iteration": 4, "seconds": 1.5, "compiling": 0.5, "games": 7, "positions": 9, "champion": 0},
+        "counters": {"iteration": 4, "seconds": 1.5, "compile_seconds": 0.5, "games": 7, "positions": 9, "champion": 0},
     }
 )
 
@@ -292,20 +292,20 @@ _LINE = json.dumps(
         "progress": 0.5,
         "total_games": 9,
         "positions": 99,
-        "length": 7.5,
+        "game_length": 7.5,
         "draws": 0.25,
         "scores": [0.1, -0.1],
-        "agrees": 0.5,
-        "prior": 0.4,
+        "policy_agreement": 0.5,
+        "played_prior": 0.4,
         "first_moves": {"4": 7},
         "loss_policy": 0.5,
         "loss_value": 0.25,
         "entropy": 1.5,
         "target_entropy": 1.0,
-        "rate": 0.01,
-        "keeps_network": 0.9,
-        "keeps_searched": 1.0,
-        "matches": {"random": {"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
+        "learning_rate": 0.01,
+        "agreement_network": 0.9,
+        "agreement_search": 1.0,
+        "matches": {"random": {"score": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
     }
 )
 
@@ -313,7 +313,7 @@ _LINE = json.dumps(
 def _metrics() -> SearchStrategy[bytes]:
     changes = st.dictionaries(st.sampled_from(tuple(json.loads(_LINE))), JSON, max_size=4)
     changed = changes.map(lambda found: json.dumps(json.loads(_LINE) | found).encode())
-    names = st.dictionaries(pieces("random"), st.just({"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}), max_size=3)
+    names = st.dictionaries(pieces("random"), st.just({"score": 0.9, "low": 0.8, "high": 1.0, "games": 40}), max_size=3)
     named = names.map(lambda found: json.dumps(json.loads(_LINE) | {"matches": found}).encode())
     return st.lists(st.one_of(changed, named, damaged([_LINE.encode()])), max_size=3).map(b"\n".join)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
+from tabia.players.searching import Forward
 from typer.testing import CliRunner
 
 from tabia import games, players
@@ -15,7 +16,6 @@ from tabia.cli.main import app
 from tabia.networks.weights import read_manifest
 from tabia.players import runs
 from tabia.players.agents import Shipped, agents
-from tabia.players.searching import Forward
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,16 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tabia.players.searching import MCTSPlayer
 from typer.testing import CliRunner, Result
 
 from tabia import players
 from tabia.cli.main import app
 from tabia.games.moves import replay
 from tabia.players import PlayerError
-from tabia.players.searching import MCTSPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
-from tabia.training.arena import contest, seated
+from tabia.training.arena import make_player, play_match
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tests.training.conftest import TINY
@@ -106,9 +106,9 @@ def test_huge_logits_leave_legal_moves_legal(rule: object) -> None:
 
 def test_training_stops_at_its_gate() -> None:
     plan = Plan(TINY.changed({"network": NETWORK.config}))
-    challenger = seated(plan, everywhere(), 0, "challenger")
+    challenger = make_player(plan, everywhere(), 0, "challenger")
     with pytest.raises(TrainingError, match="challenger: .*" + WORDS) as refusal:
-        contest(plan, challenger, players.make("random", plan.game), 2, seed=0)
+        play_match(plan, challenger, players.make("random", plan.game), 2, seed=0)
     assert "The last checkpoint is sound" in str(refusal.value)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import jax
 import pytest
+from tabia.players.searching import chunk
 from typer.testing import CliRunner
 
 from tabia import games, players
@@ -18,17 +19,15 @@ from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
 from tabia.players import PlayerError
 from tabia.players.player import Sized
-from tabia.players.searching import chunk
 from tabia.search import memory
-from tabia.training import estimate
-from tabia.training import memory as training_memory
+from tabia.training import limits, pace
 from tabia.training import state as states
 from tabia.training.config.schema import EvaluationSettings
 from tabia.training.errors import TrainingError
 from tabia.training.evaluate import opponents
-from tabia.training.loop import Training
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 from tests.training.conftest import TINY
 
 GAME = games.make("connect4")
@@ -160,14 +159,14 @@ def test_a_run_that_does_not_fit(changes: dict[str, object], words: str, tmp_pat
         Training.begin(run, config)
     assert not run.path.exists()
     with pytest.raises(TrainingError, match=words):
-        estimate.estimate(config)
+        pace.estimate(config)
 
 
 def test_a_later_stage_that_does_not_fit() -> None:
     plan = Plan(replace(TINY, schedule=(("search.simulations", ((0.0, 4), (0.5, 1_000_000))),)))
     with pytest.raises(TrainingError, match=r"search\.simulations=1,000,000"):
-        training_memory.check(plan)
-    training_memory.check(Plan(TINY))
+        limits.check_memory(plan)
+    limits.check_memory(Plan(TINY))
 
 
 def test_opponents_that_do_not_fit_are_refused_before_the_run() -> None:
@@ -180,7 +179,7 @@ def test_the_replay_shares_the_device_with_the_trees(monkeypatch: pytest.MonkeyP
     """Either of them would fit alone into the half of the memory that may be taken."""
     plan = Plan(TINY)
     buffer = jax.eval_shape(lambda: states.begin(plan).boards[0].buffer)
-    buffer_bytes, working = memory.nbytes(buffer), training_memory.working_bytes(plan)
+    buffer_bytes, working = memory.nbytes(buffer), limits.working_bytes(plan)
     for spare, place in ((1, None), (-1, "host")):
         monkeypatch.setattr(memory, "device_memory", lambda spare=spare: 2 * (buffer_bytes + working + spare))
         assert (states._host(plan, [buffer]) is None) == (place is None)

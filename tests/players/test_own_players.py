@@ -18,8 +18,8 @@ from tabia.games.errors import TabiaError
 from tabia.games.moves import replay
 from tabia.players import PlayerError
 from tabia.training.config import toml as settings
-from tabia.training.loop import Training
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GAME = games.make("tictactoe")

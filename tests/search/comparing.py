@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-
 from tabia.search.gumbel import Gumbel
-from tabia.search.reference import Node
 from tabia.search.selection import Rule
+
+from tabia.search.reference import Node
 from tabia.search.tree import LINK, TOTAL, VALUE, VISITS, Tree, View
 
 TOLERANCE = 1e-4

@@ -7,11 +7,11 @@ import time
 import jax
 import numpy as np
 import pytest
+from tabia.search.choice import agreed, best_value, max_robust, most_visits
 
 from tabia import games
 from tabia.search import Gumbel, Noise, Puct, Result, Search, SearchError
 from tabia.search.budget import Budget, until_agreed
-from tabia.search.choice import agreed, best_value, max_robust, most_visits
 
 from .positions import random_network, random_positions, random_weights
 

@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from tabia.search.selection import as_loss
 
 from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
 from tabia.search.evaluators import Rollout
-from tabia.search.selection import as_loss
 from tabia.search.tree import TOTAL, VISITS
 
 from .toy_games import Dice, DiceState

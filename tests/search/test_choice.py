@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from tabia.search import Noise, Result
 from tabia.search.choice import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
 from tabia.search.gumbel import Gumbel, schedule
+
+from tabia.search import Noise, Result
 from tabia.search.reference_rules import halving
 from tabia.search.tree import ILLEGAL, LOGIT, log_priors, record
 

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tabia.search.selection import Reduced, Rule, as_parent
+from tabia.search.walk import Path, on_path
 
 from tabia import games
 from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, device, kernels, walk
-from tabia.search.selection import Reduced, Rule, as_parent
 from tabia.search.tree import TOTAL, VALUE, VISITS, Tree
-from tabia.search.walk import Path, on_path
 
 from .positions import random_network, random_positions, random_weights
 from .toy_games import Race

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tabia.search.selection import Reduced
 
 from tabia import games
 from tabia.search import Gumbel, MiniAlphaGo, Noise, Pbbm, Puct, Result, Search, Uct
 from tabia.search.evaluators import Heuristic, Mix, Rollout
-from tabia.search.selection import Reduced
 from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, root_view
 
 from .positions import random_network, random_positions, random_weights

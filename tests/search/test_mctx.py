@@ -25,11 +25,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from tabia.search.selection import Rule
 
 from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Search
-from tabia.search.selection import Rule
 
 from .positions import random_positions
 

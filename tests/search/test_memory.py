@@ -10,11 +10,11 @@ from typing import Any
 
 import jax
 import pytest
+from tabia.search.gumbel import schedule
 
 from tabia import games
 from tabia.search import Gumbel, Omc, Puct, Search, SearchError, Uct, layout, memory
 from tabia.search.evaluators import Rollout, Uniform, WinningMovesFirst
-from tabia.search.gumbel import schedule
 from tabia.search.memory import Limit, Need
 from tabia.search.minimax import Minimax
 from tabia.search.search import plant

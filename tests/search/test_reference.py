@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tabia.search.leaves import fingerprint
+from tabia.search.selection import Reduced, as_loss, as_parent
 
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Search, Uct, choice, gumbel
-from tabia.search.leaves import fingerprint
 from tabia.search.reference import Reference, expected, final_move
-from tabia.search.selection import Reduced, as_loss, as_parent
 
 from .comparing import TOLERANCE, ByLane, differences, lane_of
 from .positions import batch_size, one, random_network, random_positions, random_weights

@@ -8,13 +8,13 @@ from functools import cache
 import jax
 import numpy as np
 import pytest
+from tabia.search.choice import most_visits
+from tabia.search.selection import Rule, as_parent
 
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Gumbel, Puct, Search, Uct
-from tabia.search.choice import most_visits
 from tabia.search.evaluators import Rollout, Uniform
-from tabia.search.selection import Rule, as_parent
 from tabia.search.tree import LINK
 from tabia.solvers.exact import Solution, solve
 

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tabia.search.selection import Rule
 
 from tabia import games
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.search import phases
-from tabia.search.selection import Rule
 from tabia.search.tree import LINK, NO_CHILD, TOTAL, VISITS
 
 from .positions import random_network, random_positions, random_weights

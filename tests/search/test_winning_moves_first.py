@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tabia.players.searching import can_search_winning_moves
 
 from tabia import games
 from tabia.games.connect import Connect
 from tabia.games.game import Game, State
 from tabia.players import make as make_player
-from tabia.players.searching import can_search_winning_moves
 from tabia.search import Gumbel, Search
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Uniform, WinningMovesFirst

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from tabia.search.choice import most_visits, visit_policy
 
 from tabia import games
 from tabia.games.game import State
 from tabia.games.tictactoe import State as Board
 from tabia.search import Evaluation, Puct, Search
-from tabia.search.choice import most_visits, visit_policy
 from tabia.search.reference import Reference
 from tabia.search.reference_rules import scores
 from tabia.search.tree import LINK, TOTAL, VISITS, root_view

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tabia.training.run.machine import describe
+from tabia.training.run.metrics import describe_machine
 
 
 class Row(Protocol):
@@ -23,4 +23,4 @@ def text(rows: Sequence[Row], method: str, *, command: str) -> str:
 
 def surroundings(command: str) -> dict[str, Any]:
     """Where, when and with what the figures were measured."""
-    return {"command": command, **describe()}
+    return {"command": command, **describe_machine()}

@@ -1,6 +1,6 @@
-"""Ratings of a run's checkpoints, for its report: a small tournament among them, kept in games/ratings.txt.
+"""Elo ratings of the checkpoints of a run, from a small tournament among them that is stored in games/ratings.txt.
 
-The file is read again as long as the tournament is the same, so a second report costs nothing.
+The games are reused as long as the tournament is the same, so a second report costs nothing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from tabia.training.run.directory import RunDirectory
 
 FILE = "ratings.txt"
 
-Tell = Callable[[int, int], None]  # is told how many games are finished, and of how many
+OnProgress = Callable[[int, int], None]  # receives the number of finished games and the total
 
 
-class Rated(NamedTuple):
-    """The checkpoints in the order of their iterations; the first is rated 0."""
+class Ratings(NamedTuple):
+    """Checkpoints in the order of their iterations; the first is rated 0."""
 
     iterations: tuple[int, ...]
     elo: tuple[float, ...]
     error: tuple[float, ...]  # half the width of the 95% interval
     games: int
-    simulations: int  # a move; 0: the network alone
-    draw: Callable[[Path], None]  # a figure
+    simulations: int  # per move; 0: the network alone
+    draw: Callable[[Path], None]  # draws the figure
 
 
-def rated(
+def rate_checkpoints(
     run: RunDirectory,
     game: Game,
     *,
@@ -43,39 +43,41 @@ def rated(
     games: int = 20,
     nearest: int = 2,
     simulations: int = 64,
-    tell: Tell = lambda done, whole: None,
-) -> Rated:
-    """Rate at most `most` checkpoints by games of each against its nearest; RatingError where there is but one."""
+    on_progress: OnProgress = lambda done, total: None,
+) -> Ratings:
+    """Rate at most `most` checkpoints by games against their `nearest` neighbors; RatingError if there is only one."""
     tournament = among_checkpoints(
         run.path, most=most, simulations=simulations, games=games, nearest=nearest, game=game
     )
-    played = standings.counted(_played(run, tournament, tell))
+    played = standings.counted(_play(run, tournament, on_progress))
     found = standings.rate(played, anchor=tournament.specs[0])
     iterations = [step or 0 for step in steps(found.names)]
     order = sorted(range(len(iterations)), key=iterations.__getitem__)
-    names, elo, error = (
-        found.names,
-        [float(found.elo[row]) for row in order],
-        [float(found.error[row]) for row in order],
-    )
+    elo, error = ([float(values[row]) for row in order] for values in (found.elo, found.error))
 
     def draw(path: Path) -> None:
-        plot(path, [names[row] for row in order], elo, error, within=run.path)
+        plot(path, [found.names[row] for row in order], elo, error, within=run.path)
 
-    return Rated(tuple(iterations[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
+    return Ratings(
+        iterations=tuple(iterations[row] for row in order),
+        elo=tuple(elo),
+        error=tuple(error),
+        games=len(played),
+        simulations=simulations,
+        draw=draw,
+    )
 
 
-def _played(run: RunDirectory, tournament: Tournament, tell: Tell) -> list[records.Record]:
+def _play(run: RunDirectory, tournament: Tournament, on_progress: OnProgress) -> list[records.Record]:
     path, kind = run.make_folder(run.games) / FILE, "tournament"
     if not _same(run, path, kind, tournament.settings):
-        with contextlib.suppress(OSError):  # what cannot be removed cannot be replaced either, and that is reported
+        with contextlib.suppress(OSError):  # a file that cannot be removed cannot be replaced, and that is reported
             path.unlink(missing_ok=True)
-    whole = tournament.total
     with Keeper(path, kind, tournament.settings, within=run.path) as keeper:
 
         def watch(games: Sequence[records.Record]) -> None:
             keeper.keep(games)
-            tell(sum(game.finished for game in games), whole)
+            on_progress(sum(game.finished for game in games), tournament.total)
 
         found = play_tournament(tournament, done=keeper.records, watch=watch)
         keeper.keep(found, at_once=True)
