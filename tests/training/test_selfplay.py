@@ -14,6 +14,7 @@ from tabia.games import make
 from tabia.search import Gumbel
 from tabia.search.evaluators import WinningMovesFirst
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
+from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay import play as selfplay

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.networks.folding import Folded
+from tabia.networks import Folded
 from tabia.players import runs
 from tabia.players.player import Choice
 from tabia.players.runs import Agent

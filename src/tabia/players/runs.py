@@ -26,8 +26,7 @@ from tabia.core.trust import names_code
 from tabia.games import identity, registry
 from tabia.games.errors import GameError, did_you_mean
 from tabia.games.game import Game
-from tabia.networks import Network, Variables, presets, weights
-from tabia.networks.folding import Folded
+from tabia.networks import Folded, Network, Variables, presets, weights
 from tabia.players.spec import Options, PlayerError, Spec
 
 WEIGHTS = "weights.safetensors"

@@ -8,8 +8,7 @@ from jax import Array
 
 from tabia.games.game import Game
 from tabia.games.registry import is_own
-from tabia.networks import Network
-from tabia.networks.folding import Folded
+from tabia.networks import Folded, Network
 from tabia.search import Rule, Search
 from tabia.search.evaluators import Evaluate, Mix, Rollout, WinningMovesFirst
 from tabia.search.evaluators import Network as NetworkEvaluator

@@ -14,8 +14,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import Game
-from tabia.training.selfplay import policies
-from tabia.training.selfplay.replay import Samples
+from tabia.training.selfplay.replay import Samples, expand_policy
 
 
 class Target(NamedTuple):
@@ -57,7 +56,7 @@ def make_batch(
     batch = Batch(
         observations=jax.vmap(game.observe)(plies.states),
         legal=jax.vmap(game.legal)(plies.states),
-        policy=policies.spread(plies.policy, plies.policy_actions, game.num_actions),
+        policy=expand_policy(plies.policy, plies.policy_actions, game.num_actions),
         outcome=from_mover(samples.outcome, mover),
         search_values=from_mover(search_values, mover),
         weight=samples.weight,
