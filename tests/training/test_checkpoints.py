@@ -344,7 +344,8 @@ def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch)
 
     def spoilt(*words):
         state, report = real(*words)
-        return state, replace(report, losses=report.losses._replace(value=np.float32(np.nan)))
+        terms = {**report.losses.terms, "value": np.float32(np.nan)}
+        return state, replace(report, losses=report.losses._replace(terms=terms))
 
     monkeypatch.setattr(loop.iteration, "run", spoilt)
     with pytest.raises(
