@@ -178,8 +178,8 @@ def test_schedules_change_settings_on_the_way() -> None:
 @pytest.mark.parametrize(
     ("name", "steps", "words"),
     [
-        ("search.simulations", ((0.1, 2),), "starts at 0 and rises"),
-        ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "starts at 0 and rises"),
+        ("search.simulations", ((0.1, 2),), "must start at 0 and rise"),
+        ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "must start at 0 and rise"),
         ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
         ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
         ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
