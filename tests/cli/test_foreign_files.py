@@ -296,7 +296,7 @@ def test_settings_of_the_wrong_kind(proof: Path, more: str) -> None:
 def test_settings_nested_without_end(proof: Path) -> None:
     path = run_directory(proof.parent / "run")
     (path / "config.toml").write_text(f"game = {'[' * 50_000}")
-    refused(tabia("report", path), "is no TOML")
+    refused(tabia("report", path), "is not valid TOML")
 
 
 @pytest.mark.parametrize("spec", ["az:" + "x" * 5000, "az:a\0b", "network:~nobody-of-this-name/x", "x" * 5000])

@@ -231,6 +231,15 @@ def test_other_games_do_not_need_the_library_of_a_recipe(monkeypatch: pytest.Mon
     assert recipes.load("tictactoe").config("tictactoe").game == "tictactoe"
 
 
+def test_the_default_recipe_is_never_a_reproduction() -> None:
+    assert [recipes.default(game).name for game in ("tictactoe", "connect3")] == ["tictactoe", "connect3"]
+    for game in ("connect4", "othello", "chinese-checkers", "connect:rows=6,columns=6,line=4"):
+        chosen = recipes.default(game)
+        assert chosen.source is None and not chosen.several
+    by_author = ("sanz-villanueva", "wandhoven", "schulte", "glimmerfors")
+    assert all((recipes.load(name).source is not None) == name.startswith(by_author) for name in recipes.names())
+
+
 def test_the_documentation_lists_every_recipe() -> None:
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     for recipe in map(recipes.load, recipes.names()):

@@ -146,7 +146,7 @@ def test_commands_refuse_with_exit_code_2(words: tuple[str, ...], tmp_path, monk
             {"learner.batch_size": 500_000, "replay.positions": 600_000, "network": mlp(256)},
             r"learner\.batch_size=500,000 needs",
         ),
-        ({"replay.positions": 10_000_000}, r"The replay needs .* positions would fit: lower replay\.positions"),
+        ({"replay.positions": 10_000_000}, r"The replay buffer needs .* positions would fit: lower replay\.positions"),
         ({"evaluation.simulations": 1_000_000}, r"evaluation\.simulations=1,000,000 needs"),
         ({"gate.kind": "score", "gate.simulations": 1_000_000}, r"gate\.simulations=1,000,000 needs"),
     ],

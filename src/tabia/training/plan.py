@@ -131,7 +131,7 @@ class Plan:
             raise TrainingError(f"search.cut_loops does not work for games of chance, such as {game.id}.")
         if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):
             raise TrainingError(
-                f"selfplay.teacher={config.selfplay.teacher!r} cannot teach; random, greedy and initialize can."
+                f"selfplay.teacher={config.selfplay.teacher!r}: only random, greedy and initialize can teach."
             )
         self._check_replay(iterations)
 

@@ -47,10 +47,17 @@ class Progress:
                 with guard.computing():
                     self._ahead.wait(self._plan, training.enter)
             self._clock.count_compiling(counters, since=began)
-            yield Iteration(self._plan, training.state, counters.iteration, training.progress, training.enter, guard)
+            yield Iteration(
+                plan=self._plan,
+                state=training.state,
+                number=counters.iteration,
+                progress=training.progress,
+                enter=training.enter,
+                guard=guard,
+            )
 
     def count(self, iteration: Iteration) -> IterationResult:
-        """Take over the state of an iteration and count it; stop a run that has diverged."""
+        """Count an iteration and adopt its state; stop a run that has diverged."""
         training, counters, settings = self._training, self._training.counters, self._plan.config.selfplay
         training.state, result = iteration.state, iteration.result
         result.check(counters.iteration + 1, int(training.state.train_state.step))

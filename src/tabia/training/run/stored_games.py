@@ -107,11 +107,11 @@ def _record(game: Game, held: _Moves, row: int, lane: int, player: str) -> Recor
         table.play(int(action))
     scores = _unscaled(game, held.scores[row, lane]) if resigned else table.scores
     return Record(
-        game.id,
-        game.version,
-        (player,) * game.num_players,
-        tuple(moves),
-        tuple(map(float, scores)),
+        game=game.id,
+        version=game.version,
+        players=(player,) * game.num_players,
+        moves=tuple(moves),
+        scores=tuple(map(float, scores)),
         end="resigned" if resigned else "over",
     )
 
