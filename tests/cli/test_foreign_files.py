@@ -1,4 +1,4 @@
-"""Records, run directories, weights and move files from strangers: they run no code, hang nothing, print no escapes."""
+"""Untrusted records, runs, weights and move files: they run no code, do not hang, and print no escape sequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
 
-SECONDS = 60  # far more than any of these needs, far less than for ever
+SECONDS = 60  # far more than any test needs
 
 EVIL = """
 from pathlib import Path

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tabia.core.errors import TabiaError
-from tabia.evaluation import records, standings
+from tabia.evaluation import ratings, records
 from tabia.games import make
 from tabia.games.moves import actions
 from tabia.networks import Network, presets, weights
@@ -122,7 +122,7 @@ def _games(place: Path, stack: contextlib.ExitStack) -> Run:
 # Records of games.
 
 _RECORD = records.text(
-    records.Book(
+    records.RecordFile(
         {"match": '{"games": 2, "seed": 0}'},
         [
             records.Record("tictactoe", 1, ("random", "mcts"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
@@ -146,7 +146,7 @@ def _read_records(place: Path, stack: contextlib.ExitStack) -> Run:
         for record in book.records:
             if record.game == GAME.id:
                 records.actions(GAME, record)
-        standings.rate(standings.counted(book.records))
+        ratings.rate(ratings.rated_games(book.records))
 
     return run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from tabia.evaluation.match import Match, Played, play
+from tabia.evaluation.match import Match, PlayedMatch, play
 from tabia.networks import Variables
 from tabia.players.player import Player
 from tabia.players.searching import MCTSPlayer, NetworkPlayer, evaluator
@@ -37,9 +37,9 @@ _folded = jax.jit(lambda network, variables: network.fold(variables), static_arg
 
 def contest(
     plan: Plan, one: Player, other: Player, games: int, seed: int, test: tuple[float, float, float, float] | None = None
-) -> Played:
+) -> PlayedMatch:
     """A match from varied openings, every opening in every seating."""
     try:
-        return play(Match(plan.game, (one, other), games, seed=seed, together=TOGETHER, test=test))
+        return play(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
     except PlayerError as error:
         raise TrainingError(f"{error} {DIVERGED}") from None

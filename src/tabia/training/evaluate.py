@@ -15,7 +15,7 @@ from typing import Any
 from tabia.evaluation import accuracy
 from tabia.evaluation.match import Match, play
 from tabia.evaluation.records import Record
-from tabia.evaluation.tally import tally
+from tabia.evaluation.results import match_result
 from tabia.players.player import Player
 from tabia.training.arena import seated
 from tabia.training.iteration import Report
@@ -95,7 +95,7 @@ class Evaluate(BaseObserver):
             searched = settings.simulations or plan.config.search.simulations
             for name, simulations in (("network", 0), ("searched", searched)):
                 us = seated(plan, playing(training.state), simulations, name)
-                found[f"keeps_{name}"] = accuracy.agreement(us, judged).all.keeps
+                found[f"keeps_{name}"] = accuracy.agreement(us, judged).all.agreement
         return found
 
     def _against(
@@ -104,7 +104,7 @@ class Evaluate(BaseObserver):
         """Our side of a match that ends about `until`; None if it was given up."""
         watch = _Watch(training, allowed.patience)
         match = Match(
-            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, together=allowed.together
+            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, batch=allowed.together
         )
         try:
             played = play(
@@ -116,9 +116,9 @@ class Evaluate(BaseObserver):
             return None
         finally:
             self._cost += watch.seconds
-        result = tally(us.game, played.records)
+        result = match_result(us.game, played.records)
         side = next(side for side in result.players if side.name == us.spec)
-        return {"share": side.share, "low": side.low, "high": side.high, "games": result.games}
+        return {"share": side.score, "low": side.low, "high": side.high, "games": result.games}
 
 
 def allowance(training: Training) -> Allowance:

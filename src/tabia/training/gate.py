@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from tabia.evaluation.tally import elo_of, tally
+from tabia.core import elo
+from tabia.evaluation.results import match_result
 from tabia.training.arena import contest, seated
 from tabia.training.plan import Plan
 from tabia.training.state import Counters, State
@@ -41,15 +42,15 @@ def attempt(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdic
     simulations = settings.simulations or plan.config.search.simulations
     latest = seated(plan, state.train_state.ema, simulations, "challenger")
     champion = seated(plan, state.champion, simulations, "champion")
-    test = (0.0, elo_of(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
+    test = (0.0, elo.difference(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
     played = contest(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
-    result = tally(plan.game, played.records)
+    result = match_result(plan.game, played.records)
     side = next(side for side in result.players if side.name == "challenger")
     passed = {
-        "score": side.share >= settings.threshold,
+        "score": side.score >= settings.threshold,
         "ratio": side.wins >= settings.threshold * side.losses and side.wins > 0,
         "sequential": played.verdict is True,
     }[settings.kind]
     if passed:
         state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
-    return state, Verdict(passed, side.share, result.games)
+    return state, Verdict(passed, side.score, result.games)

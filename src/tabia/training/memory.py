@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from tabia.evaluation.wave import padded_size
+from tabia.evaluation.batch import query_size
 from tabia.search import layout, memory
 from tabia.search.memory import Limit, Need
 from tabia.training import arena as contest
@@ -79,7 +79,7 @@ def judging(plan: Plan) -> list[list[Need]]:
     search = contest.make_search(plan, 1)
     found = []
     for section, simulations, games in searches:
-        batch = padded_size(min(games, contest.TOGETHER))
+        batch = query_size(min(games, contest.TOGETHER))
         needs = layout.needs(search, batch, simulations=simulations)
         found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
     return found

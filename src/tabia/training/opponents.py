@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tabia.evaluation.match import check_batch
-from tabia.evaluation.positions import Positions, draw
-from tabia.evaluation.seating import MatchError
+from tabia.evaluation.positions import PositionSet, draw
+from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game
 from tabia.players import make as make_player
 from tabia.players import perfect
@@ -59,7 +59,7 @@ def opponents(plan: Plan) -> list[Player]:
 
 
 @lru_cache(maxsize=1)
-def positions(plan: Plan) -> Positions | None:
+def positions(plan: Plan) -> PositionSet | None:
     """The positions on which a run is compared with perfect play, drawn once; None where it is not."""
     settings = plan.config.evaluation
     wanted = settings.positions

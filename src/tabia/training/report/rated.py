@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tabia.evaluation import records, standings
-from tabia.evaluation.checkpoints import among_checkpoints
-from tabia.evaluation.keeping import Keeper
-from tabia.evaluation.plot import plot, steps
+from tabia.evaluation import ratings, records
+from tabia.evaluation.ratings import plot_ratings, spec_iterations
+from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import RecordError
-from tabia.evaluation.tournament import Tournament, play_tournament
+from tabia.evaluation.tournament import Tournament, checkpoint_tournament, play_tournament
 from tabia.games.game import Game
 from tabia.training.run.directory import RunDirectory
 
@@ -46,12 +45,12 @@ def rated(
     tell: Tell = lambda done, whole: None,
 ) -> Rated:
     """Rate at most `most` checkpoints by games of each against its nearest; RatingError where there is but one."""
-    tournament = among_checkpoints(
+    tournament = checkpoint_tournament(
         run.path, most=most, simulations=simulations, games=games, nearest=nearest, game=game
     )
-    played = standings.counted(_played(run, tournament, tell))
-    found = standings.rate(played, anchor=tournament.specs[0])
-    iterations = [step or 0 for step in steps(found.names)]
+    played = ratings.rated_games(_played(run, tournament, tell))
+    found = ratings.rate(played, anchor=tournament.specs[0])
+    iterations = [step or 0 for step in spec_iterations(found.names)]
     order = sorted(range(len(iterations)), key=iterations.__getitem__)
     names, elo, error = (
         found.names,
@@ -60,7 +59,7 @@ def rated(
     )
 
     def draw(path: Path) -> None:
-        plot(path, [names[row] for row in order], elo, error, within=run.path)
+        plot_ratings(path, [names[row] for row in order], elo, error, within=run.path)
 
     return Rated(tuple(iterations[row] for row in order), tuple(elo), tuple(error), len(played), simulations, draw)
 
@@ -71,19 +70,19 @@ def _played(run: RunDirectory, tournament: Tournament, tell: Tell) -> list[recor
         with contextlib.suppress(OSError):  # what cannot be removed cannot be replaced either, and that is reported
             path.unlink(missing_ok=True)
     whole = tournament.total
-    with Keeper(path, kind, tournament.settings, within=run.path) as keeper:
+    with Recorder(path, kind, tournament.settings, within=run.path) as recorder:
 
         def watch(games: Sequence[records.Record]) -> None:
-            keeper.keep(games)
+            recorder.update(games)
             tell(sum(game.finished for game in games), whole)
 
-        found = play_tournament(tournament, done=keeper.records, watch=watch)
-        keeper.keep(found, at_once=True)
+        found = play_tournament(tournament, done=recorder.records, watch=watch)
+        recorder.update(found, save=True)
     return found
 
 
 def _same(run: RunDirectory, path: Path, kind: str, settings: str) -> bool:
     try:
-        return records.read(path, within=run.path).about.get(kind) == settings
+        return records.load(path, within=run.path).header.get(kind) == settings
     except RecordError:
         return False

@@ -22,7 +22,7 @@ import numpy as np
 
 from tabia.core import files
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record
+from tabia.evaluation.records import Record, RecordFile
 from tabia.games.game import Game
 from tabia.games.session import Table
 from tabia.training.loop import BaseObserver, Training
@@ -78,13 +78,13 @@ def store(run: RunDirectory, iteration: int, found: list[Record]) -> None:
     """Write a checkpoint's games, if there are any."""
     if found:
         folder = run.make_folder(run.games)
-        records.save(folder / f"{iteration}.txt", Book({"iteration": str(iteration)}, found), within=run.path)
+        records.save(folder / f"{iteration}.txt", RecordFile({"iteration": str(iteration)}, found), within=run.path)
 
 
 def stored(run: RunDirectory) -> dict[int, list[Record]]:
     """All stored games by iteration, in order."""
     paths = {int(path.stem): path for path in run.games.glob("*.txt") if _ITERATION.fullmatch(path.stem)}
-    return {iteration: records.read(paths[iteration], within=run.path).records for iteration in sorted(paths)}
+    return {iteration: records.load(paths[iteration], within=run.path).records for iteration in sorted(paths)}
 
 
 def _told(buffer: ReplayBuffer, rows: int | None) -> Told:
@@ -102,7 +102,7 @@ def _record(game: Game, told: Told, row: int, lane: int, player: str) -> Record:
     first = row - int(told.ply[row, lane])
     table, moves = Table(game), []
     for action in told.action[first : row + (not resigned), lane]:
-        moves.append(records.written(game, int(action), table.state))
+        moves.append(records.move_word(game, int(action), table.state))
         table.play(int(action))
     scores = _unscaled(game, told.scores[row, lane]) if resigned else table.scores
     return Record(
