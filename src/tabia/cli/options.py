@@ -10,6 +10,12 @@ import typer
 GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game id, or file.py:Class for a game of your own.")]
 PlayerSpec = Annotated[str, typer.Argument(metavar="PLAYER", help="A player, such as mcts:simulations=800.")]
 RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
+RunGame = Annotated[
+    str | None,
+    typer.Option(
+        "--game", metavar="GAME", help="The game of the run; needed if it is a file.py:Class, which is executed."
+    ),
+]
 
 Moves = Annotated[
     str, typer.Option(help="The moves that lead to the position; spaces are optional where names are unambiguous.")

@@ -10,7 +10,7 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, Json, PairingGames, RecordsOut, Seed
+from tabia.cli.options import Anchor, AnchorElo, Json, PairingGames, RecordsOut, RunGame, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ Method = Annotated[
 Plot = Annotated[Path | None, typer.Option(help="Plot rating against iteration in an .svg, .png or .pdf file.")]
 Nearest = Annotated[int, typer.Option(min=1, help="For a run: pair each checkpoint with its nearest K.")]
 Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: the most checkpoints, evenly spaced.")]
-RunGame = Annotated[
-    str | None, typer.Option("--game", metavar="GAME", help="For a run: its game, needed if that is a file.py:Class.")
-]
 Simulations = Annotated[int, typer.Option(min=0, help="For a run: simulations per move; 0 is the network alone.")]
 
 METHODS = ("bayes", "wandhoven")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.options import GameId, Json, JsonLines, RunPath
+from tabia.cli.options import GameId, Json, JsonLines, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -27,9 +27,6 @@ MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help=
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives another run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-]
-GameFile = Annotated[
-    str | None, typer.Option("--game", metavar="GAME", help="The run's game, if that is a file.py:Class: it is run.")
 ]
 PlayerFiles = Annotated[
     list[str] | None,
@@ -79,7 +76,7 @@ def resume(
     path: RunPath,
     minutes: More = None,
     iterations: MoreIterations = None,
-    game: GameFile = None,
+    game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
     as_json: JsonLines = False,
@@ -114,7 +111,7 @@ def resume(
 def report(
     path: RunPath,
     rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
-    game: GameFile = None,
+    game: RunGame = None,
 ) -> None:
     """Write a run's report.md and its figures."""
     from tabia.training.report.report import write_report
