@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,6 +28,7 @@ from tabia.training.config.schema import Config
 from tabia.training.report import report, strength
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
+from tabia.training.state import Counters
 
 from .inputs import JSON, ODD, damaged, damaged_text, joined, numbers, pieces
 
@@ -208,7 +209,7 @@ _MANIFEST = json.dumps(
         "game": "tictactoe",
         "game_version": 1,
         "files": {checkpoint.WEIGHTS: "0" * 64},
-        "counters": {"iteration": 4, "seconds": 1.5, "compile_seconds": 0.5, "games": 7, "positions": 9, "champion": 0},
+        "counters": asdict(Counters(iteration=4, seconds=1.5, games=7, positions=9)),
     }
 )
 
