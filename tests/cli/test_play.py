@@ -119,7 +119,7 @@ def test_saved_games_go_on_and_read_back_as_records(tmp_path: Path) -> None:
     result = play(*PEOPLE, says=f"b2\na2\nsave\nsave {file}\nsave {tmp_path}/no/such\nquit\n")
     assert f"Saved in {file}." in result.stdout.replace("\n", "")
     assert "Where to? save FILE" in result.stdout and "cannot be written" in result.stdout
-    record = records.read(file).records[0]
+    record = records.load(file).records[0]
     assert (record.game, record.players, record.moves) == ("tictactoe", ("human", "human"), ("b2", "a2"))
     result = play("--load", str(file), says="replay\na1\n")
     assert "1. Seat 1 (X) plays b2" in result.stdout and "2. Seat 2 (O) plays a2" in result.stdout
@@ -159,7 +159,7 @@ def test_leaving_loses_nothing(stop: type[BaseException], monkeypatch: pytest.Mo
     kept = tmp_path / "state" / "tabia" / "last-game.txt"
     assert result.exit_code == 0
     assert f"tabia play --load {kept}" in result.stdout.replace("\n", "")
-    assert records.read(kept).records[0].moves == ("b2", "a2")
+    assert records.load(kept).records[0].moves == ("b2", "a2")
 
 
 def test_a_game_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

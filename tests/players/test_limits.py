@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tabia import games, players
 from tabia.cli.main import app
 from tabia.evaluation.match import Match
-from tabia.evaluation.seating import MatchError
+from tabia.evaluation.rounds import MatchError
 from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
 from tabia.players import PlayerError
@@ -96,10 +96,10 @@ def test_a_match_names_the_batch_that_fits() -> None:
         Match(GAME, pair, games=100)
     found = re.search(r"A batch of (\d+) would fit\. --batch", str(refusal.value))
     assert found
-    Match(GAME, pair, games=100, together=int(found[1]))
+    Match(GAME, pair, games=100, batch=int(found[1]))
     Match(GAME, pair, games=int(found[1]))  # so few games are a small batch anyway
     with pytest.raises(MatchError):
-        Match(GAME, pair, games=100, together=2 * int(found[1]))
+        Match(GAME, pair, games=100, batch=2 * int(found[1]))
     with pytest.raises(MatchError, match="A batch of"):
         _ = Tournament(GAME, pair, games=100).matches
 

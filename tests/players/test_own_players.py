@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tabia import games, players
 from tabia.cli.main import app
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record
+from tabia.evaluation.records import Record, RecordFile
 from tabia.games.errors import TabiaError
 from tabia.games.moves import replay
 from tabia.players import PlayerError
@@ -239,7 +239,7 @@ def trap(folder) -> Path:
 
 def test_a_record_does_not_run_the_file_it_names(trap, folder):
     record = Record("tictactoe", 1, ("human", "trap.py:Trap"), ("a1",), (0.0, 0.0), end="unfinished")
-    records.save(folder / "game.txt", Book({}, [record]))
+    records.save(folder / "game.txt", RecordFile({}, [record]))
     result = CliRunner().invoke(app, ["play", "--terminal", "--load", "game.txt"])
     assert result.exit_code == 2 and "would run Python code" in result.output
     assert not trap.exists()

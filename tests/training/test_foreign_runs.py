@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
-from tabia.evaluation.keeping import Keeper
+from tabia.evaluation.recorder import Recorder
 from tabia.games import make
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
@@ -107,7 +107,7 @@ def test_a_file_of_records_has_one_writer(tmp_path: Path) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with Keeper(path, "match", settings):
+        with Recorder(path, "match", settings):
             held.set()
             done.wait(60)
 

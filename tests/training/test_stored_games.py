@@ -41,7 +41,7 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
                 if opening:
                     table.play(int(dice.choice(np.flatnonzero(table.legal))))
             action = int(dice.choice(np.flatnonzero(table.legal)))
-            names.append(records.written(game, action, table.state))
+            names.append(records.move_word(game, action, table.state))
             ply = opening + len(names) - 1
             table.play(action)
             place = (row % capacity, lane)
@@ -131,4 +131,4 @@ def test_each_checkpoint_has_games_that_read_back_and_replay(watched) -> None:
             assert table.over and tuple(table.scores) == record.scores
             assert record.players == (f"self-play@{iteration}",) * 2 and record.opening == 0
         path = watched.run.games / f"{iteration}.txt"
-        assert records.text(records.read(path)) == path.read_text(encoding="utf-8")
+        assert records.text(records.load(path)) == path.read_text(encoding="utf-8")

@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from tabia.cli import printing
-from tabia.cli.games import Json, Picture
+from tabia.cli.games import Picture
+from tabia.cli.options import Json
 
 Name = Annotated[
     str | None,
@@ -70,11 +71,11 @@ def _list(*, as_json: bool) -> None:
     for agent in known:
         size = f"{agent.bytes / 1e6:.1f} MB" if agent.bytes >= 1e5 else f"{agent.bytes / 1e3:.0f} kB"
         console.print(f"[bold]az:{escape(agent.name)}[/]  {escape(agent.about)}")
-        made = f"{agent.recipe}, seed {agent.seed}, {agent.minutes:.3g} minutes on {agent.device}, {agent.date}"
-        rows = {"game": agent.game, "network": f"{agent.network}, {size}", "trained": made}
+        trained = f"{agent.recipe}, seed {agent.seed}, {agent.minutes:.3g} minutes on {agent.device}, {agent.date}"
+        rows = {"game": agent.game, "network": f"{agent.network}, {size}", "trained": trained}
         rows |= {one.what: f"{one.figure} ({one.interval})" if one.interval else one.figure for one in agent.strength}
         if agent.versions:
             rows["versions, Elo"] = ", ".join(f"@{one.version} {one.elo:+.0f}" for one in agent.versions)
         console.print(printing.pairs(rows))
         console.print("")
-    typer.echo("Play one with `tabia play GAME --against az:NAME`; weaker with fewer simulations.", err=True)
+    typer.echo("Play against one: `tabia play GAME --against az:NAME`. Fewer simulations make it weaker.", err=True)

@@ -10,19 +10,15 @@ import typer
 from rich.padding import Padding
 
 from tabia.cli import printing
+from tabia.cli.options import GameId, Json, Moves, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
     from tabia.games import Game, State
     from tabia.games.laws import Verdict
 
-GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game's id, or file.py:Class for one of your own.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Moves = Annotated[str, typer.Option(help="Moves to play first; spaces are optional where names are clear.")]
 Picture = Annotated[Path | None, typer.Option(help="Write an SVG picture; - means standard output.")]
 Trials = Annotated[int, typer.Option("--games", min=1, max=100_000, help="Random games to play (fewer of long ones).")]
-_SEED = "Seed of everything random; the same seed gives the same output."
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help=_SEED, show_default=False)]
 
 _HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
 _FEW_HEADINGS = ("id", "seats", "title")

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from tabia.cli import printing
-from tabia.cli.train import Events, RunPath
+from tabia.cli.options import RunPath
+from tabia.cli.train import Events
 
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write CSV to a file instead of stdout.")]
 

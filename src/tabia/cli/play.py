@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabia.cli.games import Moves, Seed
+from tabia.cli.options import Moves, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
@@ -81,7 +81,7 @@ def _wanted(
     game_id: str | None, level: str | None, against: list[str] | None, seat: int, moves: str, seed: int
 ) -> Record:
     """The game that is asked for, as far as its moves lead."""
-    from tabia.evaluation.records import Record, written
+    from tabia.evaluation.records import Record, move_word
     from tabia.games import make
     from tabia.games.errors import TabiaError
     from tabia.games.moves import walk
@@ -94,7 +94,7 @@ def _wanted(
         raise TabiaError(f"{game.id} has the seats 1 to {game.num_players}; --seat {seat} is none of them.")
     seats = _seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])])
     steps = list(walk(game, moves, seed=seed))
-    words = [written(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
+    words = [move_word(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
     return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
 
 
@@ -115,17 +115,17 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
     if game is None:
         fix = f"tabia play {quote(record.game)} --load {path}"
         check_data(record.game, source=str(path), fix=fix)
-    for spec in record.players if not record.shown_only else ():
+    for spec in record.players if not record.view_only else ():
         check_data(spec, source=str(path), fix=f"add --against {quote(spec)}", named=against)
     return make(record.game) if game is None else game
 
 
 def _loaded(path: Path, number: int | None) -> Record:
     """A game of a file: the one with this number, or the last."""
-    from tabia.evaluation.records import read
+    from tabia.evaluation.records import load
     from tabia.games.errors import TabiaError
 
-    games = read(path).records
+    games = load(path).records
     if not 1 <= (number or 1) <= len(games):
         raise TabiaError(f"{path} has {len(games)} games; there is no game {number or 1}.")
     return games[(number or 0) - 1]

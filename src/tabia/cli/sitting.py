@@ -34,7 +34,7 @@ class Sitting:
         game = make(record.game) if game is None else game
         if len(record.players) != game.num_players:
             raise TabiaError(f"{game.id} has {game.num_players} seats; {len(record.players)} are taken.")
-        seats = [None if spec == HUMAN or record.shown_only else make_player(spec, game) for spec in record.players]
+        seats = [None if spec == HUMAN or record.view_only else make_player(spec, game) for spec in record.players]
         sitting = cls(game, seats, record)
         sitting._extend()
         for action in records.actions(game, record):
@@ -99,7 +99,7 @@ class Sitting:
 
     def record(self) -> Record:
         """The game as it stands."""
-        words = [records.written(self.game, a, state) for a, state in zip(self.played, self.states, strict=False)]
+        words = [records.move_word(self.game, a, state) for a, state in zip(self.played, self.states, strict=False)]
         scores = tuple(float(score) for score in np.asarray(self.game.scores(self.state)))
         return replace(self.begun, moves=tuple(words), scores=scores, end="over" if self.over else "unfinished")
 

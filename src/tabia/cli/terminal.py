@@ -16,7 +16,7 @@ from tabia.cli.printing import escape
 from tabia.cli.sitting import Sitting
 from tabia.core.trust import names_code
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, RecordError
+from tabia.evaluation.records import RecordError, RecordFile
 from tabia.games import Game, State
 from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
 from tabia.games.errors import IllegalMove, did_you_mean
@@ -159,7 +159,7 @@ class Terminal:
             _print("Where to? save FILE")
             return
         try:
-            records.save(Path(where).expanduser(), Book(records=[self.sitting.record()]))
+            records.save(Path(where).expanduser(), RecordFile(records=[self.sitting.record()]))
             _print(f"Saved in {escape(where)}.")
         except RecordError as error:
             _print(escape(str(error)))
@@ -197,7 +197,7 @@ class Terminal:
         path = autosave_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            records.save(path, Book(records=[self.sitting.record()]))
+            records.save(path, RecordFile(records=[self.sitting.record()]))
             self.saved = True
         except (OSError, RecordError):
             self.saved = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.games import GameId, Json
+from tabia.cli.options import GameId, Json, JsonLines, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -28,11 +28,6 @@ TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random see
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
 ]
-RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
-GameFile = Annotated[
-    str | None,
-    typer.Option("--game", metavar="GAME", help="The game of the run, if it is a file.py:Class, whose code is executed."),
-]
 PlayerFiles = Annotated[
     list[str] | None,
     typer.Option("--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."),
@@ -42,7 +37,6 @@ Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A deterministic p
 Events = Annotated[
     Path | None, typer.Option("--tensorboard", metavar="LOGDIR", help="Write TensorBoard events to a directory.")
 ]
-Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 
 def train(
@@ -54,7 +48,7 @@ def train(
     changes: Changes = None,
     tensorboard: Events = None,
     estimate: Estimate = False,
-    as_json: Lines = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Train a player from the rules of a game. Ctrl-C stops and saves; `tabia resume` continues.
 
@@ -82,10 +76,10 @@ def resume(
     path: RunPath,
     minutes: More = None,
     iterations: MoreIterations = None,
-    game: GameFile = None,
+    game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
-    as_json: Lines = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
 
@@ -116,8 +110,8 @@ def resume(
 
 def report(
     path: RunPath,
-    rate: Annotated[bool, typer.Option(help="Rate the checkpoints by games between them.")] = True,
-    game: GameFile = None,
+    rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
+    game: RunGame = None,
 ) -> None:
     """Write report.md and its figures for a run."""
     from tabia.training.report.report import write_report
@@ -155,14 +149,14 @@ def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
     """
     from dataclasses import asdict
 
-    from tabia.evaluation.proof import prove as play_out
+    from tabia.evaluation.exhaustive import play_every_line
     from tabia.games import make
     from tabia.players import make as make_player
 
     game = make(game_id)
     one = make_player(player, game)
     with printing.progress("plies", game.num_players * game.max_moves) as bar:
-        proofs = [play_out(one, seat, told=bar) for seat in range(game.num_players)]
+        proofs = [play_every_line(one, seat, progress=bar) for seat in range(game.num_players)]
     if as_json:
         printing.print_json([asdict(proof) | {"lines": proof.lines} for proof in proofs])
     else:

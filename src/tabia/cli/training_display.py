@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.live import Live as RichLive
 
 from tabia.cli import printing, training_panel
-from tabia.cli.echo import hide_control_echo
+from tabia.cli.interrupts import hide_control_echo
 from tabia.cli.training_panel import View, span
 from tabia.training.iteration import IterationResult
 from tabia.training.observers import BaseObserver

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core.batching import padded_size
 from tabia.games.errors import GameError
 from tabia.games.game import Game, State
 from tabia.games.moves import keys, legal_names, next_move, row
@@ -38,7 +39,7 @@ def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None =
     all, so that programs are compiled once.
     """
     drawn = keys(seed)
-    width = width or power_of_two(len(lines))
+    width = width or padded_size(len(lines))
     states = _start(game, width, next(drawn))
     words = [line.replace(",", " ").split() for line in lines]
     plies, refused = np.zeros(width, np.int32), dict[int, Refused]()
@@ -55,15 +56,6 @@ def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None =
         states = _step(game, states, jnp.asarray(actions), next(drawn))
         plies += actions >= 0
     return Positions(states, plies, refused)
-
-
-def power_of_two(count: int) -> int:
-    """The next power of two; batches are padded to it so that few sizes are compiled.
-
-    >>> [power_of_two(count) for count in (0, 1, 5, 64)]
-    [1, 1, 8, 64]
-    """
-    return 1 << max(count - 1, 0).bit_length()
 
 
 @partial(jax.jit, static_argnums=(0, 1))

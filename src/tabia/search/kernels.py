@@ -15,6 +15,7 @@ from jax import Array
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 
+from tabia.core.batching import padded_size
 from tabia.search.descent import Path, virtual_value
 from tabia.search.rules.rule import Rule, select_action
 from tabia.search.tree import LINK, LOGIT, MISSING, NO_CHILD, PENDING, SEAT, TOTAL, VALUE, VISITS, Tree, View
@@ -80,7 +81,7 @@ def _descend(
 
 
 def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
-    rows = jnp.arange(_power_of_two(num_actions))
+    rows = jnp.arange(padded_size(num_actions))
     known = rows < num_actions
 
     def column(index: int, other: float) -> Array:
@@ -122,7 +123,7 @@ def _backup(
     num_actions: int,
 ) -> None:
     lane = pl.program_id(0)
-    level = jnp.arange(_power_of_two(levels))
+    level = jnp.arange(padded_size(levels))
     length = plgpu.load(depth.at[lane])
     on_path = level < length
     node = plgpu.load(nodes.at[level, lane], mask=on_path, other=0)
@@ -254,7 +255,7 @@ def _backup_many(
     alone: bool,
 ) -> None:
     lane, turn = pl.program_id(0), pl.program_id(1)
-    level = jnp.arange(_power_of_two(levels))
+    level = jnp.arange(padded_size(levels))
     length = plgpu.load(depth.at[turn, lane])
     on_path = level < length
     node = plgpu.load(nodes.at[turn, level, lane], mask=on_path, other=0)
@@ -276,7 +277,3 @@ def _add(cell: Any, change: Array | float, mask: Array) -> None:
 
 def _cell(records: Any, node: Array, lane: Array, row: Array | int, column: int) -> Any:
     return records.at[node, lane, jnp.int32(row), jnp.int32(column)]
-
-
-def _power_of_two(count: int) -> int:
-    return 1 << max(count - 1, 0).bit_length()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from tabia.evaluation.match import Match, Played, play
-from tabia.evaluation.tally import elo_of, tally
+from tabia.core import elo
+from tabia.evaluation.match import Match, PlayedMatch, play
+from tabia.evaluation.results import match_result
 from tabia.networks import Variables
 from tabia.players.network import NetworkPlayer
 from tabia.players.player import Player
@@ -70,10 +71,10 @@ _folded = jax.jit(lambda network, variables: network.fold(variables), static_arg
 
 def play_match(
     plan: Plan, one: Player, other: Player, games: int, seed: int, test: tuple[float, float, float, float] | None = None
-) -> Played:
+) -> PlayedMatch:
     """A match from varied openings, each in every seating."""
     try:
-        return play(Match(plan.game, (one, other), games, seed=seed, together=TOGETHER, test=test))
+        return play(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
     except PlayerError as error:
         raise TrainingError(f"{error} {DIVERGED}") from None
 
@@ -103,15 +104,15 @@ def run_gate(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdi
     simulations = settings.simulations or plan.config.search.simulations
     latest = make_player(plan, state.train_state.ema, simulations, "challenger")
     champion = make_player(plan, state.champion, simulations, "champion")
-    test = (0.0, elo_of(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
+    test = (0.0, elo.difference(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
     played = play_match(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
-    result = tally(plan.game, played.records)
+    result = match_result(plan.game, played.records)
     side = next(side for side in result.players if side.name == "challenger")
     passed = {
-        "score": side.share >= settings.threshold,
+        "score": side.score >= settings.threshold,
         "ratio": side.wins >= settings.threshold * side.losses and side.wins > 0,
         "sequential": played.verdict is True,
     }[settings.kind]
     if passed:
         state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
-    return state, Verdict(passed, side.share, result.games)
+    return state, Verdict(passed, side.score, result.games)

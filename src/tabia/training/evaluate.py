@@ -15,10 +15,10 @@ from typing import Any
 
 from tabia.evaluation import accuracy
 from tabia.evaluation.match import Match, check_batch, play
-from tabia.evaluation.positions import Positions, draw
+from tabia.evaluation.positions import PositionSet, draw
 from tabia.evaluation.records import Record
-from tabia.evaluation.seating import MatchError
-from tabia.evaluation.tally import tally
+from tabia.evaluation.results import match_result
+from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game
 from tabia.players import PerfectPlayer, make, perfect
 from tabia.players.player import Player
@@ -106,7 +106,7 @@ class Evaluate(BaseObserver):
             simulations = settings.simulations or plan.config.search.simulations
             for name, count in (("network", 0), ("search", simulations)):
                 us = make_player(plan, playing(training.state), count, name)
-                found[f"agreement_{name}"] = accuracy.agreement(us, reference).all.keeps
+                found[f"agreement_{name}"] = accuracy.agreement(us, reference).all.agreement
         return found
 
     def _against(
@@ -115,7 +115,7 @@ class Evaluate(BaseObserver):
         """Our side of a match that ends at about `until`; None if it was abandoned."""
         watch = _Watch(training, allowed.patience)
         match = Match(
-            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, together=allowed.together
+            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, batch=allowed.together
         )
         try:
             played = play(
@@ -127,9 +127,9 @@ class Evaluate(BaseObserver):
             return None
         finally:
             self._cost += watch.seconds
-        result = tally(us.game, played.records)
+        result = match_result(us.game, played.records)
         side = next(side for side in result.players if side.name == us.spec)
-        return {"score": side.share, "low": side.low, "high": side.high, "games": result.games}
+        return {"score": side.score, "low": side.low, "high": side.high, "games": result.games}
 
 
 def allowance(training: Training) -> Allowance:
@@ -206,7 +206,7 @@ def opponents(plan: Plan) -> list[Player]:
 
 
 @lru_cache(maxsize=1)
-def positions(plan: Plan) -> Positions | None:
+def positions(plan: Plan) -> PositionSet | None:
     """The positions on which a run is compared with perfect play; None if it is not."""
     settings = plan.config.evaluation
     wanted = settings.positions

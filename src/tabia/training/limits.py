@@ -13,7 +13,7 @@ from itertools import chain
 
 import jax
 
-from tabia.evaluation.wave import padded_size
+from tabia.evaluation.batch import query_size
 from tabia.networks.summary import counts
 from tabia.search import layout, memory
 from tabia.search.memory import Limit, Need
@@ -87,7 +87,7 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
     search = arena.make_search(plan, 1)
     found = []
     for section, simulations, games in searches:
-        batch = padded_size(min(games, arena.TOGETHER))
+        batch = query_size(min(games, arena.TOGETHER))
         needs = layout.needs(search, batch, simulations=simulations)
         found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
     return found

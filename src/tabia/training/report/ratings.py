@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tabia.evaluation import records, standings
-from tabia.evaluation.checkpoints import among_checkpoints
-from tabia.evaluation.keeping import Keeper
-from tabia.evaluation.plot import plot, steps
+from tabia.evaluation import ratings, records
+from tabia.evaluation.ratings import plot_ratings, spec_iterations
+from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import RecordError
-from tabia.evaluation.tournament import Tournament, play_tournament
+from tabia.evaluation.tournament import Tournament, checkpoint_tournament, play_tournament
 from tabia.games.game import Game
 from tabia.training.run.directory import RunDirectory
 
@@ -46,17 +45,17 @@ def rate_checkpoints(
     on_progress: OnProgress = lambda done, total: None,
 ) -> Ratings:
     """Rate at most `most` checkpoints by games against their `nearest` neighbors; RatingError if there is only one."""
-    tournament = among_checkpoints(
+    tournament = checkpoint_tournament(
         run.path, most=most, simulations=simulations, games=games, nearest=nearest, game=game
     )
-    played = standings.counted(_play(run, tournament, on_progress))
-    found = standings.rate(played, anchor=tournament.specs[0])
-    iterations = [step or 0 for step in steps(found.names)]
+    played = ratings.rated_games(_play(run, tournament, on_progress))
+    found = ratings.rate(played, anchor=tournament.specs[0])
+    iterations = [step or 0 for step in spec_iterations(found.names)]
     order = sorted(range(len(iterations)), key=iterations.__getitem__)
     elo, error = ([float(values[row]) for row in order] for values in (found.elo, found.error))
 
     def draw(path: Path) -> None:
-        plot(path, [found.names[row] for row in order], elo, error, within=run.path)
+        plot_ratings(path, [found.names[row] for row in order], elo, error, within=run.path)
 
     return Ratings(
         iterations=tuple(iterations[row] for row in order),
@@ -73,19 +72,19 @@ def _play(run: RunDirectory, tournament: Tournament, on_progress: OnProgress) ->
     if not _same(run, path, kind, tournament.settings):
         with contextlib.suppress(OSError):  # a file that cannot be removed cannot be replaced, and that is reported
             path.unlink(missing_ok=True)
-    with Keeper(path, kind, tournament.settings, within=run.path) as keeper:
+    with Recorder(path, kind, tournament.settings, within=run.path) as recorder:
 
         def watch(games: Sequence[records.Record]) -> None:
-            keeper.keep(games)
+            recorder.update(games)
             on_progress(sum(game.finished for game in games), tournament.total)
 
-        found = play_tournament(tournament, done=keeper.records, watch=watch)
-        keeper.keep(found, at_once=True)
+        found = play_tournament(tournament, done=recorder.records, watch=watch)
+        recorder.update(found, save=True)
     return found
 
 
 def _same(run: RunDirectory, path: Path, kind: str, settings: str) -> bool:
     try:
-        return records.read(path, within=run.path).about.get(kind) == settings
+        return records.load(path, within=run.path).header.get(kind) == settings
     except RecordError:
         return False

@@ -24,7 +24,7 @@ import numpy as np
 from tabia.core import files
 from tabia.core.text import markdown_block
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record
+from tabia.evaluation.records import Record, RecordFile
 from tabia.games.game import Game
 from tabia.games.session import Table
 from tabia.training.observers import BaseObserver
@@ -81,13 +81,13 @@ def store(run: RunDirectory, iteration: int, found: list[Record]) -> None:
     """Write the games of a checkpoint, if there are any."""
     if found:
         folder = run.make_folder(run.games)
-        records.save(folder / f"{iteration}.txt", Book({"iteration": str(iteration)}, found), within=run.path)
+        records.save(folder / f"{iteration}.txt", RecordFile({"iteration": str(iteration)}, found), within=run.path)
 
 
 def stored(run: RunDirectory) -> dict[int, list[Record]]:
     """All stored games by iteration, in order."""
     paths = {int(path.stem): path for path in run.games.glob("*.txt") if _ITERATION.fullmatch(path.stem)}
-    return {iteration: records.read(paths[iteration], within=run.path).records for iteration in sorted(paths)}
+    return {iteration: records.load(paths[iteration], within=run.path).records for iteration in sorted(paths)}
 
 
 def _moves(buffer: ReplayBuffer, rows: int | None) -> _Moves:
@@ -103,7 +103,7 @@ def _record(game: Game, held: _Moves, row: int, lane: int, player: str) -> Recor
     first = row - int(held.ply[row, lane])
     table, moves = Table(game), []
     for action in held.action[first : row + (not resigned), lane]:
-        moves.append(records.written(game, int(action), table.state))
+        moves.append(records.move_word(game, int(action), table.state))
         table.play(int(action))
     scores = _unscaled(game, held.scores[row, lane]) if resigned else table.scores
     return Record(

@@ -1,4 +1,4 @@
-"""Proofs against a plain recursion over all lines, and against what is known of tic-tac-toe."""
+"""Exhaustive play compared with a plain recursion over all lines, and with known facts about tic-tac-toe."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
-from tabia.evaluation import proof
-from tabia.evaluation.proof import prove
+from tabia.evaluation import exhaustive
+from tabia.evaluation.exhaustive import play_every_line
 from tabia.games import make
 from tabia.games.errors import TabiaError
 from tabia.games.session import Table
@@ -28,7 +28,7 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 @dataclass(frozen=True)
 class Rule:
-    """Plays the first free field of an order."""
+    """Plays the first free cell of an order."""
 
     order: tuple[int, ...]
     spec: str = "rule"
@@ -43,8 +43,8 @@ class Rule:
         return Choice(jnp.asarray(np.where(legal, -rank[None, :], -99).argmax(axis=1)))
 
 
-def counted(order: tuple[int, ...], seat: int) -> tuple[int, int, int]:
-    """Wins, draws and losses of the rule by playing out every line, one after the other, on plain sets."""
+def count_lines(order: tuple[int, ...], seat: int) -> tuple[int, int, int]:
+    """Wins, draws and losses of the rule, by recursion over every line on plain sets."""
 
     @cache
     def lines(one: frozenset[int], other: frozenset[int]) -> tuple[int, int, int]:
@@ -69,17 +69,17 @@ def counted(order: tuple[int, ...], seat: int) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5, 6, 7, 8), (4, 0, 2, 6, 8, 1, 3, 5, 7)])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_lines_are_those_of_a_plain_recursion(order: tuple[int, ...], seat: int) -> None:
-    found = prove(Rule(order), seat)
-    assert (found.won, found.drawn, found.lost) == counted(order, seat)
+def test_line_counts_equal_a_plain_recursion(order: tuple[int, ...], seat: int) -> None:
+    found = play_every_line(Rule(order), seat)
+    assert (found.won, found.drawn, found.lost) == count_lines(order, seat)
     assert found.lines == found.won + found.drawn + found.lost and found.positions > 0
     assert (found.moves is None) == (found.lost == 0)
     if found.moves is not None:
-        replayed(found.moves, seat)
+        check_lost(found.moves, seat)
 
 
-def replayed(moves: Sequence[int], seat: int) -> None:
-    """A line that was said to be lost ends the game, and is lost."""
+def check_lost(moves: Sequence[int], seat: int) -> None:
+    """Check that a line ends the game and that the seat loses it."""
     table = Table(make("tictactoe"))
     for action in moves:
         assert not table.over
@@ -90,43 +90,43 @@ def replayed(moves: Sequence[int], seat: int) -> None:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_perfect_play_never_loses_and_random_play_does(seat: int) -> None:
     game = make("tictactoe")
-    perfect, by_chance = (prove(make_player(spec, game), seat) for spec in ("perfect", "random"))
+    perfect, at_random = (play_every_line(make_player(spec, game), seat) for spec in ("perfect", "random"))
     assert perfect.lost == 0 and perfect.moves is None and perfect.won > 0
-    assert by_chance.lost > 0 and by_chance.moves is not None
-    replayed(by_chance.moves, seat)
+    assert at_random.lost > 0 and at_random.moves is not None
+    check_lost(at_random.moves, seat)
 
 
-def test_what_cannot_be_played_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TabiaError, match="by chance"):
-        prove(SimpleNamespace(game=SimpleNamespace(chance=True, id="dice")), 0)
-    monkeypatch.setattr(proof, "LIMIT", 20)
+def test_games_that_cannot_be_enumerated_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TabiaError, match="game of chance"):
+        play_every_line(SimpleNamespace(game=SimpleNamespace(chance=True, id="dice")), 0)
+    monkeypatch.setattr(exhaustive, "LIMIT", 20)
     with pytest.raises(TabiaError, match="more than 20 positions after"):
-        prove(Rule(tuple(range(9))), 1)
+        play_every_line(Rule(tuple(range(9))), 1)
 
 
-def test_an_illegal_answer_is_refused() -> None:
+def test_an_illegal_move_is_refused() -> None:
     class Stubborn(Rule):
         def choose(self, states, key, ply=None) -> Choice:
             return Choice(jnp.zeros(jax.tree.leaves(states)[0].shape[0], jnp.int32))
 
     with pytest.raises(TabiaError, match="not legal"):
-        prove(Stubborn((0,)), 0)
+        play_every_line(Stubborn((0,)), 0)
 
 
-def test_the_command_tells_who_can_be_beaten() -> None:
+def test_prove_reports_who_can_be_beaten() -> None:
     result = command("prove", "tictactoe", "perfect")
     assert result.exit_code == 0 and "Proved: no line of moves beats perfect." in result.stderr
     assert result.stdout.count(" 0 lost") == 2
     result = command("prove", "tictactoe", "random", "--json")
     assert result.exit_code == 1 and "can be beaten" in result.stderr
     assert all(
-        proof["lost"] and proof["lines"] == proof["won"] + proof["drawn"] + proof["lost"]
-        for proof in json.loads(result.stdout)
+        counts["lost"] and counts["lines"] == counts["won"] + counts["drawn"] + counts["lost"]
+        for counts in json.loads(result.stdout)
     )
     text = command("prove", "tictactoe", "random").stdout
     for seat, line in enumerate(text.splitlines()):
         game = make("tictactoe")
-        replayed([game.parse_move(move) for move in line.partition("one of them: ")[2].split()], seat)
+        check_lost([game.parse_move(move) for move in line.partition("one of them: ")[2].split()], seat)
 
 
 def command(*words: str) -> Result:

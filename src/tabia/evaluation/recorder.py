@@ -1,4 +1,4 @@
-"""A match's file of records while it is played: locked, saved every few seconds, and continued by the same command."""
+"""The record file of a running match: locked, saved every few seconds, and resumed by the same command."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from tabia.core import files
 from tabia.core.locks import FileLock
 from tabia.core.parsing import parse_json
 from tabia.core.text import quote
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record
-from tabia.evaluation.seating import MatchError
+from tabia.evaluation.records import Record, RecordFile
+from tabia.evaluation.rounds import MatchError
 
-_EVERY = 5.0  # seconds
-_AT_MOST = 0.05  # of the time is spent on saving
+_INTERVAL = 5.0  # seconds between saves
+_MAX_FRACTION = 0.05  # of the time spent on saving
 
 
-class Keeper:
-    """Keeps the records of one match or tournament in a file, or nowhere if there is no path.
+class Recorder:
+    """Records the games of one match or tournament in a file; without a path it only holds them.
 
-    It is entered with `with`, which locks the file, so that two processes never write the same one, and reads what is
-    there. A file that exists is continued if its `kind` line has the same settings. Leaving by an exception saves.
-    Several threads may call `keep`.
+    A context manager: entering locks the file, so that no other process writes it, and reads the games in it. An
+    existing file is resumed if the header line `kind` has the same settings. Leaving with an exception saves.
+    `update` and `flush` are safe to call from several threads.
     """
 
     def __init__(self, path: Path | None, kind: str, settings: str, *, within: Path | None = None) -> None:
-        self._path, self._kind, self._about, self._within = path, kind, {kind: settings}, within
+        self._path, self._kind, self._header, self._within = path, kind, {kind: settings}, within
         self._lock = None if path is None else FileLock(path.with_name(f".{path.name}.lock"))
         self.records: list[Record] = []
-        self._due = time.monotonic() + _EVERY
+        self._due = time.monotonic() + _INTERVAL
         self._writing = threading.Lock()
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> Recorder:
         if self._path is None or self._lock is None:
             return self
         try:
@@ -49,9 +48,9 @@ class Keeper:
             raise MatchError(f"{self._path} cannot be written: {error.strerror or error}.") from None
         try:
             if files.exists(self._path):
-                book = records.read(self._path, within=self._within)
-                self._compare(self._path, book.about)
-                self.records = book.records
+                existing = records.load(self._path, within=self._within)
+                self._check_header(self._path, existing.header)
+                self.records = existing.records
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -67,17 +66,18 @@ class Keeper:
 
     @property
     def path(self) -> Path | None:
+        """The record file, if there is one."""
         return self._path
 
-    def keep(self, now: Sequence[Record], *, at_once: bool = False) -> None:
-        """Remember all records so far; write them if it is time to."""
+    def update(self, now: Sequence[Record], *, save: bool = False) -> None:
+        """Replace the records by those so far; write them if a save is due or asked for."""
         with self._writing:
             self.records = list(now)
-            if at_once or time.monotonic() >= self._due:
+            if save or time.monotonic() >= self._due:
                 self._write()
 
     def flush(self) -> list[Record]:
-        """Write the records remembered last, if there are any; they are returned."""
+        """Write the current records, if there are any, and return them."""
         with self._writing:
             if self.records:
                 self._write()
@@ -86,32 +86,32 @@ class Keeper:
     def _write(self) -> None:
         if self._path is None:
             return
-        begun = time.monotonic()
-        records.save(self._path, Book(self._about, self.records), within=self._within)
-        self._due = time.monotonic() + max(_EVERY, (time.monotonic() - begun) / _AT_MOST)
+        start = time.monotonic()
+        records.save(self._path, RecordFile(self._header, self.records), within=self._within)
+        self._due = time.monotonic() + max(_INTERVAL, (time.monotonic() - start) / _MAX_FRACTION)
 
-    def _compare(self, path: Path, about: dict[str, str]) -> None:
+    def _check_header(self, path: Path, header: dict[str, str]) -> None:
         kind = self._kind
-        if kind not in about:
-            raise MatchError(f"{path} holds no {kind}; give another file, or remove it.")
-        if about == self._about:
+        if kind not in header:
+            raise MatchError(f"{path} does not hold a {kind}; give another file, or remove it.")
+        if header == self._header:
             return
-        was, now = _settings(about[kind]), _settings(self._about[kind])
+        was, now = _settings(header[kind]), _settings(self._header[kind])
         if was is None or now is None:
             raise MatchError(
-                f"{path}: the settings of its {kind} cannot be read ({quote(about[kind])}); give another file, "
+                f"{path}: the settings of its {kind} cannot be read ({quote(header[kind])}); give another file, "
                 "or remove it."
             )
         changed = [
             f"{key} was {quote(was.get(key))}, not {quote(now.get(key))}" for key in now if was.get(key) != now.get(key)
         ]
         raise MatchError(
-            f"{path} holds a {kind} with other settings ({'; '.join(changed)}). The same command continues it; "
+            f"{path} holds a {kind} with other settings ({'; '.join(changed)}). The same command resumes it; "
             "for a new one give another file, or remove it."
         )
 
 
-def _settings(text: str) -> dict[str, Any] | None:
+def _settings(text: str) -> dict[str, object] | None:
     try:
         found = parse_json(text)
     except ValueError:

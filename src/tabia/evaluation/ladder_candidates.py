@@ -1,7 +1,7 @@
-"""Who a ladder is built from: a pool of players for any game, and players in between two that are too far apart.
+"""Candidates for a ladder: a pool of players for any game, and new players between two that are too far apart.
 
-Every player has a dial that makes it weaker without a new compiled program: `temperature` for those with a network,
-`epsilon` for the others. At its limit the dial makes it play at random.
+Every player has one option that weakens it without compiling a new program: `temperature` for players with a network,
+`epsilon` for the others. At the upper limit of the option the player moves at random.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from tabia.players.ladder import ANCHOR
 from tabia.players.spec import Spec, parse
 
 _TEMPERATURES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
-_SIMULATIONS = (16, 64)  # of a search with a network: about a second per move on two cores at most
+_SIMULATIONS = (16, 64)  # of a search with a network; at most about a second per move on two cores
 _ROLLOUTS = (10, 50, 200, 800)  # simulations of MCTS
-_ROLLOUT_MOVES = 2500  # of all rollouts of one move, at most, where a network makes MCTS dispensable
-_MOST_LEAVES = 5000  # positions that minimax looks at per move
+_ROLLOUT_MOVES = 2500  # the most moves in all rollouts of one decision, for games with an agent
+_MAX_LEAVES = 5000  # positions that minimax evaluates per move
 _WITH_NETWORK = ("network", "az")
 _LIMITS = {"temperature": math.inf, "epsilon": 1.0}
 
 
 def pool(game: Game) -> list[str]:
-    """Candidates for the ladder of a game, in roughly increasing strength."""
+    """Candidates for the ladder of a game, roughly from weak to strong."""
     agent, simple = agents.best(game.id), ["initialize", "greedy"] if game.has_heuristic else []
     if agent is None:
         return [ANCHOR, *simple, *_minimax(game), *(f"mcts:simulations={count}" for count in _ROLLOUTS)]
     searches = [f"mcts:simulations={count}" for count in _ROLLOUTS if count * game.max_moves <= _ROLLOUT_MOVES]
-    dialed = [f"network:{agent},temperature={value:g}" for value in _TEMPERATURES]
+    weakened = [f"network:{agent},temperature={value:g}" for value in _TEMPERATURES]
     return [
         ANCHOR,
         *simple[:1],
-        *dialed[:3],
+        *weakened[:3],
         *simple[1:],
         *_minimax(game),
         *searches,
-        dialed[3],
+        weakened[3],
         *_checkpoints(game),
-        *dialed[4:],
+        *weakened[4:],
         f"network:{agent}",
         *(f"az:{agent},simulations={count}" for count in _SIMULATIONS),
     ]
@@ -49,51 +49,51 @@ def pool(game: Game) -> list[str]:
 def _minimax(game: Game) -> list[str]:
     if game.chance or not game.has_heuristic:
         return []
-    return [f"minimax:depth={depth}" for depth in (2, 3) if game.num_actions**depth <= _MOST_LEAVES]
+    return [f"minimax:depth={depth}" for depth in (2, 3) if game.num_actions**depth <= _MAX_LEAVES]
 
 
 def _checkpoints(game: Game) -> list[str]:
-    """The versions of agents that ship several, without search; the last one is the agent itself."""
+    """The earlier versions of agents with several, without search; the last version is the agent itself."""
     fitting = [agent.name for agent in agents.agents() if agent.game == game.id]
     versions = [(name, step) for name in fitting for step in list(runs.steps(runs.shipped_folder(name)))[:-1]]
     return [f"network:{name}@{step}" for name, step in versions]
 
 
 def between(low: float, high: float, strong: str, rated: Mapping[str, float]) -> str | None:
-    """A new player expected in the middle of two ratings, or None if no dial goes there.
+    """A new player expected halfway between two ratings, or None if there is none.
 
-    `strong` is the player at `high`. Its own dial is turned, or that of a network alone which is strong enough.
+    `strong` is the player rated `high`. The new player is a weakened `strong`, or a weakened network.
     """
     target = (low + high) / 2
     for family in _families(strong, target, rated):
-        found = _turned(family, target, rated)
+        found = _weakened(family, target, rated)
         if found is not None and found not in rated:
             return found
     return None
 
 
 def _families(strong: str, target: float, rated: Mapping[str, float]) -> list[Spec]:
-    """Players whose dial may be turned to reach a rating, the preferred first."""
-    own = _without_dial(parse(strong))
+    """Players that can be weakened to a rating, in order of preference."""
+    own = _full_strength(parse(strong))
     networks = [parse(text) for text, elo in rated.items() if elo > target and text.startswith("network:")]
     others = sorted((spec for spec in networks if spec.version is None and not _setting(spec)), key=str)
     return [own] if own.name in _WITH_NETWORK else [*others, own]
 
 
-def _turned(family: Spec, target: float, rated: Mapping[str, float]) -> str | None:
-    dial = _dial(family)
-    known = {_setting(spec): elo for text, elo in rated.items() if _without_dial(spec := parse(text)) == family}
+def _weakened(family: Spec, target: float, rated: Mapping[str, float]) -> str | None:
+    option = _option(family)
+    known = {_setting(spec): elo for text, elo in rated.items() if _full_strength(spec := parse(text)) == family}
     stronger = [value for value, elo in known.items() if elo >= target]
     if not stronger:
         return None
     least = max(stronger)
-    most = min((value for value, elo in known.items() if elo < target and value > least), default=_LIMITS[dial])
-    value = _middle_temperature(least, most) if dial == "temperature" else (least + most) / 2
-    return str(replace(family, options={**family.options, dial: f"{value:.2g}"}))
+    most = min((value for value, elo in known.items() if elo < target and value > least), default=_LIMITS[option])
+    value = _middle_temperature(least, most) if option == "temperature" else (least + most) / 2
+    return str(replace(family, options={**family.options, option: f"{value:.2g}"}))
 
 
 def _middle_temperature(low: float, high: float) -> float:
-    """The geometric mean, where 0 and infinity are open ends.
+    """The geometric mean; for 0 and infinity, half or twice the other temperature.
 
     >>> _middle_temperature(1.0, 4.0), _middle_temperature(0.0, 1.0), _middle_temperature(8.0, math.inf)
     (2.0, 0.5, 16.0)
@@ -103,13 +103,13 @@ def _middle_temperature(low: float, high: float) -> float:
     return min(2 * low, 100.0) if math.isinf(high) else math.sqrt(low * high)
 
 
-def _dial(spec: Spec) -> str:
+def _option(spec: Spec) -> str:
     return "temperature" if spec.name in _WITH_NETWORK else "epsilon"
 
 
 def _setting(spec: Spec) -> float:
-    return float(spec.options.get(_dial(spec), 0.0))
+    return float(spec.options.get(_option(spec), 0.0))
 
 
-def _without_dial(spec: Spec) -> Spec:
-    return replace(spec, options={key: value for key, value in spec.options.items() if key != _dial(spec)})
+def _full_strength(spec: Spec) -> Spec:
+    return replace(spec, options={key: value for key, value in spec.options.items() if key != _option(spec)})
