@@ -15,7 +15,7 @@ from tabia.cli.main import app
 from tabia.networks.weights import read_manifest
 from tabia.players import runs
 from tabia.players.agents import Shipped, agents
-from tabia.players.searching import Forward
+from tabia.players.search import Forward
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,7 +1,8 @@
-"""A network that overflows is reported, with the position, by every player and command that asks it."""
+"""A network that overflows is reported, with the position, by every player and command that uses it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -12,9 +13,10 @@ from typer.testing import CliRunner, Result
 
 from tabia import players
 from tabia.cli.main import app
+from tabia.games.game import Game
 from tabia.games.moves import replay
 from tabia.players import PlayerError
-from tabia.players.searching import MCTSPlayer
+from tabia.players.tree_search import SearchPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
 from tabia.training.arena import contest, seated
@@ -43,7 +45,7 @@ def batch(*games: str) -> object:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
 
 
-SEARCHED = "az:{},simulations=16,select=puct,c=4,winning_moves_first=false"
+SEARCHED = "az:{},simulations=16,rule=puct,c=4,winning_moves_first=false"
 
 
 def test_the_position_is_named_even_deep_in_the_tree(partly: Path) -> None:
@@ -52,7 +54,7 @@ def test_the_position_is_named_even_deep_in_the_tree(partly: Path) -> None:
     with pytest.raises(PlayerError, match=WORDS) as refusal:
         player.choose(batch("b2", "c1", "c1", "c1"), KEY)
     text = str(refusal.value)
-    assert text.startswith(f"az:{partly},simulations=16") and "met while searching position 1 of 4" in text
+    assert text.startswith(f"az:{partly},simulations=16") and "in the search of position 1 of 4" in text
     board = [line.split()[1:] for line in text.splitlines() if line[:1] in "123"]
     assert board[0][0] in "XO" and board[1][1] == "X"  # a3 is taken; the game began with b2
 
@@ -80,21 +82,34 @@ def test_compiled_by_the_caller_it_still_runs(broken: Path) -> None:
     assert actions.shape == (1,)
 
 
+@dataclass(frozen=True)
+class Constant(SearchPlayer):
+    search: Search
+    parameters: tuple[jax.Array, jax.Array]
+    seconds: float | None = None
+    until_agreed: bool = False
+    spec: str = "mine"
+
+    @property
+    def game(self) -> Game:
+        return self.search.game
+
+
 def constant(parameters, states, key) -> Evaluation:
     logits, values = (jnp.broadcast_to(leaf[None], (len(states.stones), *leaf.shape)) for leaf in parameters)
     return Evaluation(logits, values)
 
 
-@pytest.mark.parametrize("rule", [Gumbel(noise=0.0), Puct()])
+@pytest.mark.parametrize("rule", [Gumbel(gumbel_scale=0.0), Puct()])
 @pytest.mark.parametrize("value", [1e30, 2.0, -np.inf])
 def test_impossible_values_are_no_values(rule: object, value: float) -> None:
     """Values are scaled to [-1, 1]; an evaluator that returns others would decide every search by itself."""
     search = Search(GAME, constant, 32, rule)
     with pytest.raises(PlayerError, match=f"mine: The evaluator {WORDS}"):
-        MCTSPlayer(search, "mine", (jnp.zeros(9), jnp.full(2, value))).look(batch("b2"), KEY)
+        Constant(search, (jnp.zeros(9), jnp.full(2, value))).run(batch("b2"), KEY)
 
 
-@pytest.mark.parametrize("rule", [Gumbel(noise=0.0), Puct()])
+@pytest.mark.parametrize("rule", [Gumbel(gumbel_scale=0.0), Puct()])
 def test_huge_logits_leave_legal_moves_legal(rule: object) -> None:
     logits = jnp.full(9, -1e30).at[8].set(1e30)
     result = Search(GAME, constant, 32, rule).run((logits, jnp.zeros(2)), batch("b2"), KEY)

@@ -1,4 +1,4 @@
-"""Ceilings of players, matches and runs: what is too large is refused at once, in a sentence that says what fits."""
+"""Limits of players, matches and runs: what is too large is refused at once, with what fits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
 from tabia.players import PlayerError
 from tabia.players.player import Sized
-from tabia.players.searching import chunk
+from tabia.players.tree_search import chunk_size
 from tabia.search import memory
 from tabia.training import estimate
 from tabia.training import memory as training_memory
@@ -36,7 +36,7 @@ GAME = games.make("connect4")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine of 400 MB, half of which may be asked for."""
+    """A machine with 400 MB, half of which may be used."""
     for name in ("device_memory", "machine_memory"):
         monkeypatch.setattr(memory, name, lambda: 400_000_000)
 
@@ -47,7 +47,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mcts:simulations=1e9", "simulations=1,000,000,000 needs about .* simulations can be at most"),
         ("mcts:simulations=1e300", r"simulations=1\.0e\+300 needs about"),
         ("az:untrained,simulations=1e9", "simulations=1,000,000,000 needs about"),
-        ("az:untrained,simulations=1e9,select=puct,temperature=1", "simulations=1,000,000,000 needs about"),
+        ("az:untrained,simulations=1e9,rule=puct,temperature=1", "simulations=1,000,000,000 needs about"),
         ("mcts:simulations=1e9,seconds=1", "simulations=1,000,000,000 needs about"),
         ("mcts:simulations=1e9,leaves=1e9", "leaves=1,000,000,000 needs about"),
         ("mcts:rollouts=1e9", "rollouts=1,000,000,000 needs about .* rollouts can be at most"),
@@ -61,10 +61,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_absurd_options_are_refused_at_once(spec: str, words: str) -> None:
-    begun = time.process_time()
+    started = time.process_time()
     with pytest.raises(PlayerError, match=words) as refusal:
         players.make(spec, GAME)
-    assert time.process_time() - begun < 5  # about a second where the machine has nothing else to do
+    assert time.process_time() - started < 5  # about a second on an idle machine
     assert spec in str(refusal.value) and "\n" not in str(refusal.value)
 
 
@@ -87,8 +87,8 @@ def test_chunks_by_trying_every_size(leaves: int) -> None:
     for steps in range(1, 200):
         simulations = steps * leaves
         fitting = [size for size in range(leaves, simulations + 1, leaves) if simulations % size == 0]
-        assert chunk(simulations, leaves) == max((size for size in fitting if size <= 64), default=leaves)
-    assert chunk(10**18 * leaves, leaves) >= leaves  # at once
+        assert chunk_size(simulations, leaves) == max((size for size in fitting if size <= 64), default=leaves)
+    assert chunk_size(10**18 * leaves, leaves) >= leaves  # at once
 
 
 def test_a_match_names_the_batch_that_fits() -> None:

@@ -18,7 +18,7 @@ from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
 from tabia.search.evaluators import Rollout
-from tabia.search.selection import as_loss
+from tabia.search.rules.puct import as_loss
 from tabia.search.tree import TOTAL, VISITS
 
 from .toy_games import Dice, DiceState
@@ -102,7 +102,7 @@ def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
 
 
 def test_gumbel_plays_dice_too() -> None:
-    result = Search(GAME, truth, 16, Gumbel(noise=0.0), outcomes=4).run(None, start(50), jax.random.key(3))
+    result = Search(GAME, truth, 16, Gumbel(gumbel_scale=0.0), outcomes=4).run(None, start(50), jax.random.key(3))
     np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 16)
     assert (np.asarray(result.action) == THROW).all()
 

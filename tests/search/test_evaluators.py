@@ -17,7 +17,7 @@ from tabia.search import Search
 from tabia.search.evaluators import Evaluation, Heuristic, Mix, Network, Rollout, Uniform, by_seat, random_actions
 
 from .positions import one, random_network, random_positions, random_weights
-from .toy_games import Race, ReplayBuffer
+from .toy_games import Race, RingGame
 
 TICTACTOE = games.make("tictactoe")
 CONNECT = games.make("connect4")
@@ -44,7 +44,7 @@ def test_rollouts_have_the_exact_odds() -> None:
 
 def test_rollouts_are_bounded() -> None:
     """Nobody arrives in two moves of the ring, so all scores stand at 0; in time many do."""
-    buffer = ReplayBuffer(max_moves=10_000)
+    buffer = RingGame(max_moves=10_000)
     states = random_positions(buffer, 8, seed=0, most_moves=0)
     nothing = float(buffer.scale(jnp.float32(0)))
     np.testing.assert_array_equal(np.asarray(Rollout(buffer, max_moves=2)(None, states, KEY).values), nothing)
@@ -130,5 +130,5 @@ def test_a_search_traces_its_evaluator_once() -> None:
             return super().__call__(parameters, states, key)
 
     states = jax.vmap(TICTACTOE.init)(jax.random.split(KEY, 3))
-    jax.eval_shape(Search(TICTACTOE, Counting(TICTACTOE), 4).explore, None, states, KEY)
+    jax.eval_shape(Search(TICTACTOE, Counting(TICTACTOE), 4).run_unchecked, None, states, KEY)
     assert len(traced) == 1

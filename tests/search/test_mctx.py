@@ -29,7 +29,7 @@ from jax import Array
 from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Search
-from tabia.search.selection import Rule
+from tabia.search.rules import Rule
 
 from .positions import random_positions
 
@@ -108,8 +108,8 @@ def weights() -> tuple[Array, Array]:
     ("rule", "policy"),
     [
         (Puct(c=1.25, base=19652.0), PUCT),
-        (Gumbel(noise=0.0), PLAIN),
-        (Gumbel(noise=0.0, rescale=True, scale=0.1), STRETCHED),
+        (Gumbel(gumbel_scale=0.0), PLAIN),
+        (Gumbel(gumbel_scale=0.0, rescale_values=True, value_scale=0.1), STRETCHED),
     ],
     ids=["puct", "gumbel", "gumbel stretched"],
 )

@@ -15,7 +15,7 @@ from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.minimax import Minimax, first
 
-from . import alphabeta_twin as twin
+from . import alphabeta_twin as reference
 from .positions import one, random_positions
 from .toy_games import Dice, Race, RaceState
 
@@ -43,7 +43,7 @@ def by_track(state: RaceState) -> Array:
 @pytest.mark.parametrize(
     ("game", "heuristic"), [(TICTACTOE, by_fields), (SMALL, SMALL.heuristic)], ids=["tictactoe", "connect"]
 )
-def test_every_move_is_worth_what_alpha_beta_says(game: Game, heuristic: twin.Heuristic, depth: int) -> None:
+def test_every_move_is_worth_what_alpha_beta_says(game: Game, heuristic: reference.Heuristic, depth: int) -> None:
     compare_with_alpha_beta(game, heuristic, random_positions(game, BATCH, seed=depth), depth)
 
 
@@ -51,15 +51,15 @@ def test_connect4_agrees_with_alpha_beta() -> None:
     compare_with_alpha_beta(CONNECT4, CONNECT4.heuristic, random_positions(CONNECT4, 8, seed=5, most_moves=24), 4)
 
 
-def compare_with_alpha_beta(game: Game, heuristic: twin.Heuristic, states: State, depth: int) -> None:
+def compare_with_alpha_beta(game: Game, heuristic: reference.Heuristic, states: State, depth: int) -> None:
     outlook = jax.device_get(Minimax(game, depth, None if game.has_heuristic else heuristic).run(states, KEY))
     for lane in range(len(outlook.action)):
-        root = twin.root(game, one(states, lane))
-        after = twin.children(game, root, heuristic)
-        wanted = {action: twin.alpha_beta(game, child, depth - 1, heuristic) for action, child in after}
+        root = reference.root(game, one(states, lane))
+        after = reference.children(game, root, heuristic)
+        wanted = {action: reference.alpha_beta(game, child, depth - 1, heuristic) for action, child in after}
         everywhere = [wanted.get(action, -np.inf) for action in range(game.num_actions)]
         np.testing.assert_allclose(outlook.branches[lane, :, 0], everywhere, atol=1e-6)
-        value = twin.alpha_beta(game, root, depth, heuristic)
+        value = reference.alpha_beta(game, root, depth, heuristic)
         np.testing.assert_allclose(outlook.values[lane], [value, -value], atol=1e-6)
         assert wanted[int(outlook.action[lane])] == pytest.approx(value, abs=1e-6)
 
@@ -70,12 +70,12 @@ def test_three_seats_that_may_move_twice_agree_with_max_n(depth: int) -> None:
     states = random_positions(game, BATCH, seed=depth)
     outlook = Minimax(game, depth, by_track, ties=first).run(states, KEY)
     for lane in range(BATCH):
-        root = twin.root(game, one(states, lane))
+        root = reference.root(game, one(states, lane))
         wanted = np.full((game.num_actions, 3), -np.inf)
-        for action, child in twin.children(game, root, by_track):
-            wanted[action] = twin.max_n(game, child, depth - 1, by_track)
+        for action, child in reference.children(game, root, by_track):
+            wanted[action] = reference.max_n(game, child, depth - 1, by_track)
         np.testing.assert_allclose(outlook.branches[lane], wanted, atol=1e-6)
-        np.testing.assert_allclose(outlook.values[lane], twin.max_n(game, root, depth, by_track), atol=1e-6)
+        np.testing.assert_allclose(outlook.values[lane], reference.max_n(game, root, depth, by_track), atol=1e-6)
 
 
 def test_a_batch_wider_than_the_width_is_cut_into_blocks_with_the_same_result() -> None:

@@ -13,20 +13,22 @@ from jax import Array
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Puct, Result, Search, SearchError
-from tabia.search.reuse import graft, run_on
-from tabia.search.search import plant
+from tabia.search.reuse import continue_search, reroot
+from tabia.search.search import init_tree
 from tabia.search.tree import LINK, LOGIT, NO_CHILD, TOTAL, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
-from .toy_games import ReplayBuffer
+from .toy_games import RingGame
 
-CONNECT, BUFFER = games.make("connect4"), ReplayBuffer()
+CONNECT, RING = games.make("connect4"), RingGame()
 BATCH, SIMULATIONS = 12, 40
 STAY = 2  # a move in the ring that is always legal and never ends the game
 
 
-def search(game: Game, *, keep: int, transpositions: bool = False) -> Search:
-    return Search(game, random_network(game), SIMULATIONS, Puct(c=2.0), keep=keep, transpositions=transpositions)
+def search(game: Game, *, reuse_nodes: int, transpositions: bool = False) -> Search:
+    return Search(
+        game, random_network(game), SIMULATIONS, Puct(c=2.0), reuse_nodes=reuse_nodes, transpositions=transpositions
+    )
 
 
 def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
@@ -37,7 +39,9 @@ def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
 @partial(jax.jit, static_argnums=0)
 def kept_tree(how: Search, tree: Tree, actions: Array, states: State) -> Tree:
     """The tree after the move, before any new simulation."""
-    return graft(plant(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.keep)
+    return reroot(
+        init_tree(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.reuse_nodes
+    )
 
 
 def going_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
@@ -88,9 +92,9 @@ def nothing_dangles(how: Search, tree: Tree) -> None:
 
 @pytest.mark.parametrize("transpositions", [False, True])
 def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> None:
-    how = search(BUFFER, keep=SIMULATIONS + 1, transpositions=transpositions)
+    how = search(RING, reuse_nodes=SIMULATIONS + 1, transpositions=transpositions)
     states, result = first_run(how)
-    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
     old, kept = result.tree, kept_tree(how, result.tree, actions, after)
     nothing_dangles(how, kept)
     for lane in range(BATCH):
@@ -106,9 +110,9 @@ def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> No
 
 
 def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
-    how, roomy = search(BUFFER, keep=6), search(BUFFER, keep=SIMULATIONS + 1)
+    how, roomy = search(RING, reuse_nodes=6), search(RING, reuse_nodes=SIMULATIONS + 1)
     states, result = first_run(roomy)
-    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = going_on(RING, states, result.action, jnp.full(BATCH, STAY))
     kept = kept_tree(how, result.tree, actions, after)
     nothing_dangles(how, kept)
     cut = 0
@@ -128,14 +132,14 @@ def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
 @pytest.mark.parametrize("transpositions", [False, True])
 def test_thirty_moves_in_the_same_room(transpositions: bool) -> None:
     """Visits are the new simulations and those kept, to the last one; room never grows."""
-    how = search(BUFFER, keep=30, transpositions=transpositions)
+    how = search(RING, reuse_nodes=30, transpositions=transpositions)
     states, result = first_run(how)
     rng = np.random.default_rng(0)
     for move in range(30):
-        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, BUFFER, states))
-        actions, states = going_on(BUFFER, states, wanted, jnp.full(BATCH, STAY))
+        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, RING, states))
+        actions, states = going_on(RING, states, wanted, jnp.full(BATCH, STAY))
         records = np.asarray(result.tree.records)
-        result = run_on(how, random_weights(BUFFER), result.tree, actions, states, jax.random.key(move))
+        result = continue_search(how, random_weights(RING), result.tree, actions, states, jax.random.key(move))
         nothing_dangles(how, result.tree)
         visits = np.asarray(result.visits).sum(axis=1)
         for lane in range(BATCH):
@@ -152,12 +156,12 @@ def random_legal(rng: np.random.Generator, game: Game, states: State) -> np.ndar
 
 def test_searching_on_is_as_good_as_having_searched_longer() -> None:
     """A kept tree ends up with the values of a search that had both budgets, to within what 40 simulations change."""
-    how = search(CONNECT, keep=SIMULATIONS + 1)
+    how = search(CONNECT, reuse_nodes=SIMULATIONS + 1)
     states, result = first_run(how)
     actions, after = result.action, jax.vmap(CONNECT.step)(states, result.action)
     alive = ~jax.vmap(CONNECT.over)(after)
     after = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(alive, new, old), after, states)
-    onward = run_on(how, random_weights(CONNECT), result.tree, actions, after, jax.random.key(5))
+    onward = continue_search(how, random_weights(CONNECT), result.tree, actions, after, jax.random.key(5))
     afresh = how.run(random_weights(CONNECT), after, jax.random.key(5))
     kept = np.asarray(onward.visits).sum(axis=1) - SIMULATIONS
     assert kept[np.asarray(alive)].mean() > 5
@@ -166,6 +170,8 @@ def test_searching_on_is_as_good_as_having_searched_longer() -> None:
 
 
 def test_a_search_without_room_is_refused() -> None:
-    states, result = first_run(search(BUFFER, keep=SIMULATIONS + 1))
-    with pytest.raises(SearchError, match="keep=0"):
-        run_on(search(BUFFER, keep=0), random_weights(BUFFER), result.tree, result.action, states, jax.random.key(0))
+    states, result = first_run(search(RING, reuse_nodes=SIMULATIONS + 1))
+    with pytest.raises(SearchError, match="reuse_nodes=0"):
+        continue_search(
+            search(RING, reuse_nodes=0), random_weights(RING), result.tree, result.action, states, jax.random.key(0)
+        )

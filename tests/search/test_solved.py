@@ -11,15 +11,17 @@ import pytest
 
 from tabia import games
 from tabia.games.game import Game, State
+from tabia.players.perfect import SolutionEvaluator
 from tabia.search import Gumbel, Puct, Search, Uct
-from tabia.search.choice import most_visits
 from tabia.search.evaluators import Rollout, Uniform
-from tabia.search.selection import Rule, as_parent
+from tabia.search.result import most_visits
+from tabia.search.rules import Rule
+from tabia.search.rules.puct import as_parent
 from tabia.search.tree import LINK
-from tabia.solvers.exact import Solution, solve
+from tabia.solvers import Solution, solve
 
 from .positions import batch_size, random_positions
-from .toy_games import ReplayBuffer
+from .toy_games import RingGame
 
 
 @cache
@@ -33,7 +35,7 @@ def kept(known: Solution, states: State, actions: jax.Array) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect3"])
-@pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(noise=0.0), 5.0)], ids=["puct", "gumbel"])
+@pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(gumbel_scale=0.0), 5.0)], ids=["puct", "gumbel"])
 def test_with_the_truth_as_evaluator_every_move_keeps_the_value(name: str, rule: Rule, gap: float) -> None:
     """2,000 positions. For PUCT the values alone are enough, though all moves look alike to it (gap 0).
 
@@ -41,7 +43,9 @@ def test_with_the_truth_as_evaluator_every_move_keeps_the_value(name: str, rule:
     """
     known = solution(name)
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    result = Search(known.game, known.evaluator(gap=gap), 48, rule).run(known.table, states, jax.random.key(0))
+    result = Search(known.game, SolutionEvaluator.of(known, gap=gap), 48, rule).run(
+        known.table, states, jax.random.key(0)
+    )
     assert kept(known, states, result.action).mean() == 1.0
 
 
@@ -54,7 +58,7 @@ def test_gumbels_value_is_that_of_its_moves_not_of_those_it_dropped(leaves: int,
     """
     known = solution("connect3")
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    search = Search(known.game, known.evaluator(gap=5.0), 48, Gumbel(noise=0.0), leaves=leaves)
+    search = Search(known.game, SolutionEvaluator.of(known, gap=5.0), 48, Gumbel(gumbel_scale=0.0), leaves=leaves)
     result = search.run(known.table, states, jax.random.key(0))
     off = np.abs(np.asarray(result.values) - known.values(states)).max(axis=1)
     assert off.max() < bound
@@ -66,7 +70,7 @@ def test_gumbels_value_is_that_of_its_moves_not_of_those_it_dropped(leaves: int,
 def test_eight_leaves_a_step_play_as_well_as_one() -> None:
     known = solution("connect3")
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    search = Search(known.game, known.evaluator(gap=0.0), 96, Puct(), leaves=8)
+    search = Search(known.game, SolutionEvaluator.of(known, gap=0.0), 96, Puct(), leaves=8)
     result = search.run(known.table, states, jax.random.key(0))
     assert kept(known, states, result.action).mean() == 1.0
 
@@ -90,16 +94,16 @@ def test_uct_with_rollouts_converges_on_connect3() -> None:
     assert kept(known, states, most_visits(late)).all()
 
 
-BUFFER = ReplayBuffer(max_moves=10_000)
+RING = RingGame(max_moves=10_000)
 STAR = games.make("chinese-checkers")
 
 
 @pytest.mark.parametrize(
     ("game", "options"),
     [
-        (BUFFER, {}),
-        (BUFFER, {"cut_loops": True}),
-        (BUFFER, {"transpositions": True}),
+        (RING, {}),
+        (RING, {"cut_loops": True}),
+        (RING, {"transpositions": True}),
         pytest.param(STAR, {"transpositions": True, "leaves": 4}, marks=pytest.mark.long),
     ],
     ids=["ring", "ring, loops cut", "ring, shared", "star, shared and wide"],

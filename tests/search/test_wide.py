@@ -11,14 +11,14 @@ import pytest
 
 from tabia import games
 from tabia.search import Evaluation, Gumbel, Puct, Search
+from tabia.search.rules import Rule
 from tabia.search.search import phases
-from tabia.search.selection import Rule
 from tabia.search.tree import LINK, NO_CHILD, TOTAL, VISITS
 
 from .positions import random_network, random_positions, random_weights
-from .toy_games import ReplayBuffer
+from .toy_games import RingGame
 
-CONNECT, BUFFER = games.make("connect4"), ReplayBuffer()
+CONNECT, RING = games.make("connect4"), RingGame()
 BATCH = 12
 
 
@@ -26,9 +26,9 @@ BATCH = 12
     ("game", "simulations", "leaves", "rule", "options"),
     [
         (CONNECT, 128, 8, Puct(), {}),
-        (CONNECT, 64, 16, Gumbel(noise=0.0), {"transpositions": True}),
-        (BUFFER, 64, 8, Puct(c=3.0), {"transpositions": True}),
-        (BUFFER, 64, 8, Puct(c=3.0), {"cut_loops": True, "keep": 10}),
+        (CONNECT, 64, 16, Gumbel(gumbel_scale=0.0), {"transpositions": True}),
+        (RING, 64, 8, Puct(c=3.0), {"transpositions": True}),
+        (RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "reuse_nodes": 10}),
     ],
     ids=["plain", "Gumbel's and shared", "shared with circles", "loops cut, room kept"],
 )
@@ -44,7 +44,7 @@ def test_every_visit_is_accounted_for(
     links = edges[..., LINK]
     assert links.max() < size and links.min() >= NO_CHILD  # nothing is left pending
     assert (np.abs(edges[..., TOTAL]) <= edges[..., VISITS] + 1e-3).all()  # no virtual visit is left behind
-    written = np.arange(size)[:, None] >= max(search.keep, 1)
+    written = np.arange(size)[:, None] >= max(search.reuse_nodes, 1)
     written[0] = True  # what lies between is room for kept nodes
     for lane in range(BATCH):
         parents, actions = np.nonzero((links[:, lane] >= 0) & written)
@@ -79,7 +79,7 @@ def test_virtual_visits_leave_no_trace_in_the_values() -> None:
 @pytest.mark.parametrize("steps", [1, 3, 15, 16, 17, 100])
 def test_phases_spend_the_budget_exactly(steps: int) -> None:
     for leaves in range(1, 65):
-        search = Search(BUFFER, random_network(BUFFER), leaves * steps, Puct(), leaves=leaves)
+        search = Search(RING, random_network(RING), leaves * steps, Puct(), leaves=leaves)
         plan = phases(search)
         assert sum(count for _, count in plan) == leaves * steps
         assert all(width >= 1 and count % width == 0 for width, count in plan)

@@ -14,7 +14,7 @@ from tabia import games
 from tabia.games.connect import Connect
 from tabia.games.game import Game, State
 from tabia.players import make as make_player
-from tabia.players.searching import can_search_winning_moves
+from tabia.players.search import can_search_winning_moves
 from tabia.search import Gumbel, Search
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Uniform, WinningMovesFirst
@@ -70,7 +70,7 @@ def test_a_threat_is_seen_by_whoever_must_meet_it() -> None:
     for action in (0, 6, 0, 5, 0):
         state = game.step(state, jnp.int32(action))
     batch = jax.tree.map(lambda leaf: leaf[None], state)
-    search = Search(game, WinningMovesFirst(game, Uniform(game)), 7, Gumbel(noise=0.0))
+    search = Search(game, WinningMovesFirst(game, Uniform(game)), 7, Gumbel(gumbel_scale=0.0))
     result = search.run(None, batch, KEY)
     assert int(result.action[0]) == 0
     assert np.asarray(result.means[0])[1:] == pytest.approx(-1.0)
@@ -111,9 +111,7 @@ def test_players_look_for_it_in_own_games_with_few_actions() -> None:
     ] and not can_search_winning_moves(Dice())
 
 
-@pytest.mark.parametrize(
-    ("options", "sees"), [("", True), (",winning_moves_first=false", False), (",select=puct", True)]
-)
+@pytest.mark.parametrize(("options", "sees"), [("", True), (",winning_moves_first=false", False), (",rule=puct", True)])
 def test_players_can_be_told(options: str, sees: bool) -> None:
     player = make_player("az:untrained" + options, games.make("connect3"))
     assert isinstance(player.search.evaluate, WinningMovesFirst) == sees

@@ -75,7 +75,7 @@ class RingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReplayBuffer(Game):
+class RingGame(Game):
     """Three seats walk round a ring, left, right or not at all, and may not meet; each wants the field across.
 
     The first to arrive gets 2 and stays, the second gets 1 and ends the game. Positions repeat at will, and only
