@@ -60,7 +60,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ("random:random_moves=1e300", "at most 1e"),
     ],
 )
-def test_absurd_options_are_refused_at_once(spec: str, words: str) -> None:
+def test_huge_options_are_refused_at_once(spec: str, words: str) -> None:
     started = time.process_time()
     with pytest.raises(PlayerError, match=words) as refusal:
         players.make(spec, GAME)
@@ -69,7 +69,7 @@ def test_absurd_options_are_refused_at_once(spec: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["mcts:seconds=1", "az:untrained,seconds=1", "az:untrained,considered_actions=1e9"])
-def test_where_only_the_clock_is_given_many_trees_fit(spec: str) -> None:
+def test_with_only_a_time_limit_many_trees_fit(spec: str) -> None:
     player = players.make(spec, GAME)
     assert isinstance(player, Sized)
     player.check_batch(256)
@@ -91,7 +91,7 @@ def test_chunks_by_trying_every_size(leaves: int) -> None:
     assert chunk_size(10**18 * leaves, leaves) >= leaves  # at once
 
 
-def test_a_match_names_the_batch_that_fits() -> None:
+def test_match_error_names_a_batch_that_fits() -> None:
     pair = (players.make("mcts:simulations=20000", GAME), players.make("random", GAME))
     with pytest.raises(MatchError, match="for the trees of 128 positions") as refusal:
         Match(GAME, pair, games=100)
@@ -105,7 +105,7 @@ def test_a_match_names_the_batch_that_fits() -> None:
         _ = Tournament(GAME, pair, games=100).matches
 
 
-def test_so_many_games_that_their_records_do_not_fit() -> None:
+def test_matches_with_too_many_games_are_refused() -> None:
     pair = (players.make("random", GAME), players.make("greedy", GAME))
     with pytest.raises(MatchError, match=r"games=1,000,000,000,000 needs about 1\.0 PB.* games can be at most 200,000"):
         Match(GAME, pair, games=10**12)
@@ -153,7 +153,7 @@ def test_commands_refuse_with_exit_code_2(words: tuple[str, ...], tmp_path, monk
     ],
     ids=["simulations", "fast simulations", "batch", "replay", "evaluation", "gate"],
 )
-def test_a_run_that_does_not_fit(changes: dict[str, object], words: str, tmp_path) -> None:
+def test_runs_that_do_not_fit_are_refused(changes: dict[str, object], words: str, tmp_path) -> None:
     config = TINY.changed(changes)
     run = RunDirectory(tmp_path / "run")
     with pytest.raises(TrainingError, match=words):
@@ -163,7 +163,7 @@ def test_a_run_that_does_not_fit(changes: dict[str, object], words: str, tmp_pat
         estimate.estimate(config)
 
 
-def test_a_later_stage_that_does_not_fit() -> None:
+def test_later_stages_are_checked() -> None:
     plan = Plan(replace(TINY, schedule=(("search.simulations", ((0.0, 4), (0.5, 1_000_000))),)))
     with pytest.raises(TrainingError, match=r"search\.simulations=1,000,000"):
         training_memory.check(plan)
@@ -177,7 +177,7 @@ def test_opponents_that_do_not_fit_are_refused_before_the_run() -> None:
 
 
 def test_the_replay_shares_the_device_with_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Either of them would fit alone into the half of the memory that may be taken."""
+    """Each would fit alone into half of the memory."""
     plan = Plan(TINY)
     buffer = jax.eval_shape(lambda: states.begin(plan).boards[0].buffer)
     buffer_bytes, working = memory.nbytes(buffer), training_memory.working_bytes(plan)

@@ -112,7 +112,7 @@ def climbing() -> tuple[games.Game, object]:
 
 
 @pytest.mark.parametrize("name", ["greedy", "initialize"])
-def test_schulte_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game, object], name: str) -> None:
+def test_schulte_agents_by_rows_gained(climbing: tuple[games.Game, object], name: str) -> None:
     game, states = climbing
     policy = np.asarray(players.make(name, game).choose(states, jax.random.key(0)).policy)
     legal = np.asarray(jax.vmap(game.legal)(states))
@@ -129,7 +129,7 @@ def test_schulte_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game,
         np.testing.assert_allclose(policy[row], weights / weights.sum(), atol=1e-6)
 
 
-def test_initialize_draws_by_its_odds() -> None:
+def test_initialize_samples_4_to_2_to_1() -> None:
     game = games.make("chinese-checkers")
     start = starts(game, 1)
     player = players.make("initialize", game)
@@ -143,7 +143,7 @@ def test_initialize_draws_by_its_odds() -> None:
 # Modifiers.
 
 
-def test_temperature_raises_odds_to_its_inverse() -> None:
+def test_temperature_formula() -> None:
     policy = jnp.array([[0.5, 0.3, 0.2, 0.0]])
     for temperature in (0.5, 1.0, 2.0):
         expected = np.array([0.5, 0.3, 0.2, 0.0]) ** (1 / temperature)
@@ -160,7 +160,7 @@ def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None
     assert modifiers._strayed._cache_size() == programs
 
 
-def test_epsilon_errs_as_often_as_it_says_and_first_moves_are_random() -> None:
+def test_epsilon_and_random_moves() -> None:
     game = games.make("connect3")
     states = starts(game, 4000)
     own = np.asarray(players.make("network:untrained", game).choose(states, jax.random.key(0)).actions)

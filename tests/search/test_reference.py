@@ -99,26 +99,26 @@ SLOW = ("connect4", "chinese-checkers")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in GAMES]
 )
-def test_every_rule_grows_the_twins_tree(name: str) -> None:
+def test_every_rule_builds_the_reference_tree(name: str) -> None:
     check(name, 60, RULES)
 
 
 @pytest.mark.parametrize(("name", "past"), [("tictactoe", 0), ("ring", 1)])
-def test_equal_positions_share_a_node_as_in_the_twin(name: str, past: int) -> None:
+def test_transpositions_match_the_reference(name: str, past: int) -> None:
     check(name, 80, FEW, transpositions=True, past=past, rounds=3)
 
 
 @pytest.mark.parametrize("name", ["ring", pytest.param("chinese-checkers", marks=pytest.mark.long)])
-def test_loops_are_cut_as_in_the_twin(name: str) -> None:
+def test_cut_loops_match_the_reference(name: str) -> None:
     check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
 
 
-def test_walks_may_be_bounded() -> None:
+def test_max_depth_matches_the_reference() -> None:
     check("ring", 60, FEW, max_depth=3, rounds=3)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("options", [{}, {"transpositions": True}, {"cut_loops": True}], ids=str)
-def test_bigger_trees_of_many_more_positions(name: str, options: dict[str, bool]) -> None:
+def test_larger_trees_match_the_reference(name: str, options: dict[str, bool]) -> None:
     check(name, 300, RULES, rounds=6, seed=8, **options)
