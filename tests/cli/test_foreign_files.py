@@ -239,7 +239,7 @@ def test_a_fifo_is_refused_at_once(proof: Path) -> None:
     place = proof.parent / "agent"
     place.mkdir()
     os.mkfifo(place / "weights.safetensors")
-    refused(tabia("match", "tictactoe", f"network:{place / 'weights.safetensors'}", "random"), "is no run")
+    refused(tabia("match", "tictactoe", f"network:{place / 'weights.safetensors'}", "random"), "is not a run")
     run = run_directory(proof.parent / "run")
     (run / "checkpoints" / "4").mkdir()
     os.mkfifo(run / "checkpoints" / "4" / "weights.safetensors")

@@ -14,7 +14,7 @@ from tabia import games, players
 from tabia.games.connect import Connect
 from tabia.games.moves import replay
 from tabia.players import perfect
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.players.player import Choice
 from tabia.solvers.connect.solver import Solver
 
@@ -25,7 +25,7 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 @cache
 def negamax(own: frozenset[int], other: frozenset[int]) -> int:
-    """The mover's score of a tic-tac-toe position: 1 for a win with its last possible stone, 1 more per stone earlier."""
+    """The mover's score in tic-tac-toe: 1 for a win with its last possible stone, 1 more per stone earlier."""
     if any(set(line) <= other for line in LINES):
         return -((9 + 2 - len(own) - len(other)) // 2)
     free = set(range(9)) - own - other
@@ -172,7 +172,7 @@ players.make("perfect", games.make("connect4"))
 def test_history_does_not_change_perfect_play() -> None:
     game = games.make("tictactoe:history=2")
     state = replay(game, "b2 a2")[-1]
-    found = look(players.make("perfect", game), state, jax.random.key(0), 2)
+    found = analyze_position(players.make("perfect", game), state, jax.random.key(0), 2)
     assert found.scores is not None and found.scores["c2"] == 0 and found.scores["a3"] == 2
     assert found.tree is None and found.line is not None
     assert len(found.line) == 5 and found.line[0] == found.move  # the third of X's stones after these two wins

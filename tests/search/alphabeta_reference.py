@@ -1,4 +1,4 @@
-"""The judge of minimax and of exact solving: alpha-beta, max^n and full recursion over one position, in plain Python.
+"""The reference for minimax and exact solving: alpha-beta, max^n and full recursion in plain Python.
 
 Nothing here knows of batches. Rules come through the protocol, which other tests judge.
 """
@@ -33,7 +33,7 @@ def root(game: Game, state: State, heuristic: Heuristic | None = None) -> Node:
 
 
 def children(game: Game, node: Node, heuristic: Heuristic | None = None) -> list[tuple[int, Node]]:
-    """Each legal action and where it leads."""
+    """Each legal action and its successor."""
     after = _nodes(_look(game, heuristic, _after(game, node.state)))
     return [(action, after[action]) for action in node.legal]
 
@@ -76,7 +76,7 @@ def alpha_beta(
     alpha: float = -np.inf,
     beta: float = np.inf,
 ) -> float:
-    """What seat 0 can expect, if seat 1 wants the opposite; lines that cannot matter are cut off."""
+    """The value for seat 0 if seat 1 has the opposite scores, with alpha-beta pruning."""
     if node.over:
         return node.scores[0]
     if depth == 0:
@@ -96,7 +96,7 @@ def alpha_beta(
 
 
 def max_n(game: Game, node: Node, depth: int, heuristic: Heuristic | None = None) -> list[float]:
-    """What each seat can expect if every mover takes the first of the moves that are best for itself."""
+    """The value for each seat if every mover plays the first of its best moves."""
     if node.over:
         return node.scores
     if depth == 0:
@@ -119,7 +119,7 @@ class Solved(NamedTuple):
 
 
 def solve(game: Game, node: Node, known: dict[bytes, Solved]) -> Solved:
-    """Solve a position and all after it by recursion, each once; whoever comes out above 0 hurries, others delay."""
+    """Solve a position and all its successors by recursion; a mover with a value above 0 minimizes the distance."""
     if node.words not in known:
         after = [(action, solve(game, child, known)) for action, child in children(game, node)] if not node.over else []
         known[node.words] = _choose(node, after)

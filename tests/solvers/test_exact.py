@@ -22,7 +22,7 @@ from tabia.solvers import Endless, Solution, SolverError, TooLarge, solve
 
 from ..search import alphabeta_reference as reference
 from ..search.positions import random_positions
-from ..search.toy_games import Dice, Race, ReplayBuffer
+from ..search.toy_games import Dice, Race, RingGame
 
 KEY = jax.random.key(0)
 TICTACTOE, CONNECT3, CONNECT4 = (games.make(name) for name in ("tictactoe", "connect3", "connect4"))
@@ -182,7 +182,7 @@ def positions_after(game: Game, state: State, lines: Array) -> Array:
 
 
 def test_game_with_repeating_positions_is_refused_with_an_example() -> None:
-    game = ReplayBuffer()
+    game = RingGame()
     with pytest.raises(Endless, match="ring cannot be solved from its ends because positions can repeat") as refusal:
         solve(game)
     found = re.search(r"after (no move|[\d ]+) can repeat (\d+) moves later", str(refusal.value))

@@ -30,7 +30,9 @@ Changes = Annotated[
 ]
 PlayerFiles = Annotated[
     list[str] | None,
-    typer.Option("--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."),
+    typer.Option(
+        "--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."
+    ),
 ]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Print how long the run would take here, without training.")]
 Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A deterministic player.")]

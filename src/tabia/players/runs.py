@@ -12,7 +12,7 @@ untrained                           initial weights of the default network, for 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Agent:
     """
 
     network: Network
-    parameters: Folded
+    parameters: Folded = field(repr=False)
     source: str = ""  # what finds it again, as in a spec: "runs/connect4@best"
     seed: int | None = None  # of untrained weights
     path: Path | None = None  # the file of weights
@@ -91,9 +91,13 @@ def _find(game: Game, what: str, version: str | None) -> Agent:
     return replace(agent, source=f"{what}@{version}" if version else what)
 
 
-@lru_cache(maxsize=8)
 def untrained(game: Game, seed: int = 0) -> Agent:
     """Initial weights of the default network, a tower of 5 blocks with 64 filters."""
+    return _untrained(game, seed)
+
+
+@lru_cache(maxsize=8)
+def _untrained(game: Game, seed: int) -> Agent:
     network = Network(presets.tower(), game.observation_shape, game.num_actions, game.num_players)
     return Agent(network, _fold(network, network.init(jax.random.key(seed))), source=UNTRAINED, seed=seed or None)
 

@@ -114,9 +114,7 @@ class Evaluate(BaseObserver):
     ) -> dict[str, Any] | None:
         """Our side of a match that ends at about `until`; None if it was abandoned."""
         watch = _Watch(training, allowed.patience)
-        match = Match(
-            us.game, (us, opponent), allowed.games, seed=training.counters.iteration, batch=allowed.together
-        )
+        match = Match(us.game, (us, opponent), allowed.games, seed=training.counters.iteration, batch=allowed.together)
         try:
             played = play(
                 match,
