@@ -31,11 +31,15 @@ Changes = Annotated[
 RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
 GameFile = Annotated[
     str | None,
-    typer.Option("--game", metavar="GAME", help="The game of the run, if it is a file.py:Class, whose code is executed."),
+    typer.Option(
+        "--game", metavar="GAME", help="The game of the run, if it is a file.py:Class, whose code is executed."
+    ),
 ]
 PlayerFiles = Annotated[
     list[str] | None,
-    typer.Option("--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."),
+    typer.Option(
+        "--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."
+    ),
 ]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Print how long the run would take here, without training.")]
 Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A deterministic player.")]
