@@ -51,7 +51,7 @@ class SearchSettings:
     transpositions: bool = False
     """Share nodes between equal positions."""
     cut_loops: bool = False
-    """Do not search a position again that repeats on the path."""
+    """Score a position that repeats on the path instead of searching it again."""
 
 
 @dataclass(frozen=True, kw_only=True)
