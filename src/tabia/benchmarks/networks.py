@@ -32,7 +32,7 @@ class Row:
     training: float  # forward, backward and a step of SGD
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
