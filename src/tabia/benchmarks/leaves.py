@@ -44,7 +44,8 @@ class LeavesSpeed:
     network: str  # filters x blocks, and whether trained
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 

@@ -32,7 +32,7 @@ class Row:
     training: float  # a training step: forward, backward, SGD
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The row as JSON stores it."""
         return asdict(self)
 

@@ -12,11 +12,11 @@ from tabia.training.run.metrics import describe_machine
 class Row(Protocol):
     """One measurement."""
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The measurement as a JSON object."""
 
 
 def text(rows: Sequence[Row], method: str, *, command: str) -> str:
     """The report as JSON."""
-    content = {"command": command, **describe_machine(), "method": method, "rows": [row.fields() for row in rows]}
+    content = {"command": command, **describe_machine(), "method": method, "rows": [row.to_dict() for row in rows]}
     return json.dumps(content, indent=2) + "\n"

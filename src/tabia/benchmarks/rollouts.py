@@ -43,7 +43,8 @@ class RolloutSpeed:
     ratio: float | None
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 

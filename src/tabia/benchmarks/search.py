@@ -58,7 +58,8 @@ class SearchSpeed:
     share: float | None  # ours divided by network_alone
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 

@@ -45,7 +45,7 @@ class Row:
     unit: str
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 

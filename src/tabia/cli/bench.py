@@ -54,7 +54,7 @@ def games(
             typer.echo(f"{row.game} measured", err=True)
     _save_report(rows, str(effort), out)
     if as_json:
-        printing.print_json([row.fields() for row in rows])
+        printing.print_json([row.to_dict() for row in rows])
         return
     _print_table(
         ("game",),
@@ -95,7 +95,7 @@ def search(
     for row in benchmark.run(benchmark.cases(quick=quick)):
         rows.append(row)
         if as_json:
-            typer.echo(printing.json_line(row.fields()))
+            typer.echo(printing.json_line(row.to_dict()))
         elif sys.stderr.isatty():
             typer.echo(f"{row.rule} {row.network} {row.batch} x {row.simulations} measured", err=True)
     _save_report(rows, benchmark.METHOD, out)
@@ -279,7 +279,7 @@ def _collect(found: Iterable[AnyRow], method: str, out: Path | None, *, as_json:
     for row in found:
         rows.append(row)
         if as_json:
-            typer.echo(printing.json_line(row.fields()))
+            typer.echo(printing.json_line(row.to_dict()))
     _save_report(rows, method, out)
     return rows
 
