@@ -76,11 +76,11 @@ def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: boo
     import jax
 
     from tabia.games.errors import TabiaError
-    from tabia.games.moves import replay
+    from tabia.games.session import Session
     from tabia.players.analysis import look
     from tabia.search import picture
 
-    states = replay(game, moves, seed=seed)
+    states = Session.from_moves(game, moves, seed=seed).states
     found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
     if as_json:
         printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})
