@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
+from tabia.core.errors import TabiaError
 from tabia.evaluation import proof
 from tabia.evaluation.proof import prove
 from tabia.games import make
-from tabia.games.errors import TabiaError
 from tabia.games.session import Session
 from tabia.players import make as make_player
 from tabia.players.player import Choice

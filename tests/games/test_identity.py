@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
+from tabia.core.errors import TabiaWarning
 from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordError
 from tabia.games import identity, make
-from tabia.games.errors import TabiaWarning
 from tabia.networks import Network, presets, weights
 from tabia.players import PlayerError, runs
 

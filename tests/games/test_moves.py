@@ -74,7 +74,7 @@ def test_a_full_column_is_refused() -> None:
 
 
 def test_a_move_after_the_end_is_refused() -> None:
-    with pytest.raises(GameError, match=r"Move 8: '1' cannot be played, the game is over"):
+    with pytest.raises(GameError, match=r"Move 8: '1' cannot be played: the game is over"):
         Session.from_moves(games.make("connect4"), "12121211")
 
 
@@ -82,7 +82,7 @@ def test_a_single_move_is_parsed_with_or_without_a_position() -> None:
     game = games.make("tictactoe")
     start, *_, later = Session.from_moves(game, "b2").states
     assert game.parse_move(" B2 ") == game.parse_move("b2", start) == 4
-    with pytest.raises(IllegalMove, match="'d4' is no move of tictactoe"):
+    with pytest.raises(IllegalMove, match="'d4' is not a move of tictactoe"):
         game.parse_move("d4")
     with pytest.raises(IllegalMove, match=r"(?s)'b2' is not legal here.*Legal moves: a3 b3 c3 a2 c2 a1 b1 c1"):
         game.parse_move("b2", later)

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
+from tabia.core.errors import TabiaError
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
-from tabia.games.errors import TabiaError
 from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.training.config import toml as settings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabia import games, players
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.games.session import Session
 from tabia.networks import Network, presets, weights
 from tabia.players import runs

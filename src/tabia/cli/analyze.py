@@ -51,8 +51,8 @@ def analyze(
       [bold]tabia analyze tictactoe --player perfect --moves "b2 a1"[/]
       [bold]tabia analyze connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
     """
+    from tabia.core.errors import TabiaError
     from tabia.games import make
-    from tabia.games.errors import TabiaError
     from tabia.players import make as make_player
 
     game = make(game_id)
@@ -75,7 +75,7 @@ def analyze(
 def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
     import jax
 
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
     from tabia.games.session import Session
     from tabia.players.analysis import look
     from tabia.search import picture

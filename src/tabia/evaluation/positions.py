@@ -16,9 +16,10 @@ import numpy as np
 from jax import Array
 
 from tabia.core import files
+from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 from tabia.evaluation.openings import begin, game_seed, proceed
-from tabia.games.errors import GameError, TabiaError
+from tabia.games.errors import GameError
 from tabia.games.game import Game, State
 from tabia.games.session import Session
 from tabia.players.perfect import LIMIT

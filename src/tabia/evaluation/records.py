@@ -27,9 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tabia.core import files
+from tabia.core.errors import TabiaError
 from tabia.core.text import is_printable, plain, quote
 from tabia.games import identity
-from tabia.games.errors import GameError, TabiaError
+from tabia.games.errors import GameError
 from tabia.games.game import Game
 from tabia.games.seats import HUMAN
 from tabia.games.session import Session

@@ -3,7 +3,6 @@
 from tabia.core import compile_cache
 from tabia.games.errors import GameError as GameError
 from tabia.games.errors import IllegalMove as IllegalMove
-from tabia.games.errors import TabiaError as TabiaError
 from tabia.games.game import Game as Game
 from tabia.games.game import State as State
 from tabia.games.game import Symmetry as Symmetry
