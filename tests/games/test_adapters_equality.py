@@ -144,7 +144,7 @@ def test_mirrored_actions_are_enough_without_observe():
         verdict.law for verdict in laws.check(HostGame(with_(symmetries=[swapped])), games=8) if not verdict.holds
     }
     assert broken == {
-        "A game played turned shows the turned board and legal moves, and the same mover, end and scores."
+        "A game played under a symmetry shows the transformed board and legal moves, and the same mover, end and scores."
     }
 
 

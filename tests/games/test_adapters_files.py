@@ -115,8 +115,8 @@ def test_nothing_is_left_behind(folder):
         ("one.py:Loose", "one.py, line 24, class Loose: to be a game it still needs init, legal"),
         ("one.py:Half", "still needs init, legal, max_moves, mover, num_actions, observation_shape"),
         ("one.py:One:sise=3", "one.py, class One: it has no parameter 'sise'. Did you mean size?"),
-        ("one.py:One:size=x", "one.py, class One: size=x: an integer is needed."),
-        ("one.py:One:size=1.5", "one.py, class One: size=1.5: an integer is needed."),
+        ("one.py:One:size=x", "one.py, class One: size=x: expected an integer."),
+        ("one.py:One:size=1.5", "one.py, class One: size=1.5: expected an integer."),
     ],
 )
 def test_says_what_is_missing(folder, id, said):

@@ -176,7 +176,7 @@ def test_reads_and_draws_wide_boards():
 @pytest.mark.parametrize(
     ("id", "said"),
     [
-        ("connect:line=8", "A line of 8 is impossible on 6 x 7; allowed: 2 to 7"),
+        ("connect:line=8", "line=8 is impossible on 6 x 7 fields: expected 2 to 7"),
         ("connect:columns=33", "1 to 32 rows and columns"),
         ("connect:players=5", "2 to 4 players"),
         ("connect:colums=9", "Did you mean columns"),

@@ -63,14 +63,14 @@ def test_ids_that_name_nothing_are_refused_with_the_nearest(id: str, told: str) 
 @pytest.mark.parametrize(
     ("id", "allowed"),
     [
-        ("connect:rows=3,columns=4,line=5", "A line of 5 is impossible on 3 x 4; allowed: 2 to 4"),
-        ("connect:line=1", "allowed: 2 to 7"),
+        ("connect:rows=3,columns=4,line=5", "line=5 is impossible on 3 x 4 fields: expected 2 to 4"),
+        ("connect:line=1", "expected 2 to 7"),
         ("connect:columns=33", "1 to 32 rows and columns"),
         ("connect:rows=0", "1 to 32 rows and columns"),
         ("connect:players=5", "2 to 4 players, not 5"),
         ("connect:players=1", "2 to 4 players, not 1"),
-        ("othello:size=5", "4, 6 or 8 rows, not 5"),
-        ("othello:size=10", "4, 6 or 8 rows, not 10"),
+        ("othello:size=5", "size=4, 6 or 8, not 5"),
+        ("othello:size=10", "size=4, 6 or 8, not 10"),
         ("chinese-checkers:fields=121,players=5", "2, 3, 4, 6 with fields=121"),
         ("chinese-checkers:players=2", "seats 3 with fields=37"),
         ("chinese-checkers:fields=50", "37 or 121 fields, not 50"),

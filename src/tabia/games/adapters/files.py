@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tabia.games import parameters
 from tabia.games.adapters import source, tracing
 from tabia.games.adapters.host import HostGame
 from tabia.games.adapters.source import Source
@@ -24,8 +23,8 @@ def load(path: str, name: str, given: Mapping[str, str] | None = None) -> Game:
     """The game that a class of a Python file defines, with the parameters given as text."""
     found = source.load(path, name)
     try:
-        values = parameters.read(found.rules, given or {}, also=["history"])
-    except parameters.ParameterError as error:
+        values = source.read_parameters(found.rules, given or {}, also=["history"])
+    except source.ParameterError as error:
         raise GameError(f"{found.place}: {error}") from None
     return _made(found, tuple(values.items()))
 
@@ -34,7 +33,7 @@ def load(path: str, name: str, given: Mapping[str, str] | None = None) -> Game:
 def _made(found: Source, values: tuple[tuple[str, Any], ...]) -> Game:
     if issubclass(found.rules, Game):
         return _array_rules(found, dict(values))
-    changed = tuple(parameters.changed(found.rules, dict(values)).items())
+    changed = tuple(source.changed_parameters(found.rules, dict(values)).items())
     return HostGame(found.rules, found.path, changed, found.definition)
 
 
@@ -54,7 +53,7 @@ def _array_rules(found: Source, values: dict[str, Any]) -> Game:
     except GameError:
         raise
     except Exception as error:
-        shown = parameters.text(values) or "its default parameters"
+        shown = source.parameters_text(values) or "its default parameters"
         raise GameError(f"{found.place}: it cannot be made with {shown}: {error}") from None
     tracing.check(game, found)
     return game
@@ -66,7 +65,7 @@ def _named(found: Source) -> Any:
 
     def spelled(game: Any) -> str:
         values = {field.name: getattr(game, field.name) for field in dataclasses.fields(game) if field.init}
-        set_ = parameters.text(parameters.changed(found.rules, values))
+        set_ = source.parameters_text(source.changed_parameters(found.rules, values))
         return f"{found.id}:{set_}" if set_ else found.id
 
     described = {

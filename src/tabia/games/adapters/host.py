@@ -23,8 +23,8 @@ from jax import Array
 from tabia.games import drawing
 from tabia.games.adapters.objects import Objects
 from tabia.games.adapters.plain import Facts, Moves, Plain
+from tabia.games.adapters.source import parameters_text
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.parameters import text as parameters_text
 
 
 class State(NamedTuple):

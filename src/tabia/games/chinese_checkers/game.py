@@ -5,9 +5,9 @@
      g1  g2  g3  g4  g5  g6  g7     the upper right (g7); each runs to the corner across, and turns go clockwise.
        f1  f2  f3  f4  f5  f6
          e1  e2  e3  e4  e5         The mover always sees the board turned so that it plays upwards, and its actions
-       d1  d2  d3  d4  d5  d6       are those of a seat at the bottom (`tabia.games.ladders` counts them: 320 here).
+       d1  d2  d3  d4  d5  d6       are those of a seat at the bottom (`tabia.games.chinese_checkers.jumps` counts them: 320 here).
      c1  c2  c3  c4  c5  c6  c7     A ladder, however long, is one action. Names such as c3-d3 speak of the board as
-               b1  b2               it is drawn here, whoever moves. `tabia.games.star` has the numbers of the fields.
+               b1  b2               it is drawn here, whoever moves. `tabia.games.chinese_checkers.star` has the numbers of the fields.
                  a1
 
 On 37 fields (Schulte 2021, sections 2 and 7) a piece steps to a free neighbor, or jumps over one piece of anybody's to the
@@ -20,7 +20,7 @@ On 121 fields, for 2, 3, 4 or 6 seats of ten pieces, the rules are OpenSpiel's: 
 leave the end zone, the first seat to fill it with its own wins P - 1 points and the others lose 1 each; after
 `moves_each` moves each all have 0. The one difference: OpenSpiel plays a ladder jump by jump. `rules=people` changes
 three things: pieces do not leave the end zone, a full end zone with one own piece is enough, and play continues for
-places, without the seats that have finished. `tabia.games.star_rules` has all three rule sets.
+places, without the seats that have finished. `tabia.games.chinese_checkers.rules` has all three rule sets.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from jax import Array
 
 from tabia.core.text import plain
 from tabia.games import drawing
+from tabia.games.chinese_checkers.jumps import Moves, find_legal, mirrored, moves
+from tabia.games.chinese_checkers.rules import OpenSpiel, People, Rules, Schulte, pieces
+from tabia.games.chinese_checkers.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.ladders import Moves, find_legal, mirrored, moves
-from tabia.games.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
-from tabia.games.star_rules import OpenSpiel, People, Rules, Schulte, pieces
 
 _SEATS = {37: (3,), 121: tuple(CORNERS)}
 _MOVES_EACH = {37: 40, 121: 200}

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.star import Star
+from tabia.games.chinese_checkers.star import Star
 
 
 class Moves(NamedTuple):
