@@ -279,7 +279,7 @@ class OneView(Broken):
 
 @dataclass(frozen=True)
 class WildHeuristic(Broken):
-    """A heuristic that counts stones instead of judging within -1 to 1."""
+    """A heuristic that counts stones instead of staying within -1 to 1."""
 
     def heuristic(self, state: State) -> Array:
         return jnp.bitwise_count(state.stones).astype(jnp.float32)

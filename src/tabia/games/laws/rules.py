@@ -132,7 +132,7 @@ def heuristic_is_in_range(played: Trials) -> str | None:
 
 
 def symmetric_games_agree(played: Trials) -> str | None:
-    """A game played under a symmetry shows the transformed board and legal moves, and the same mover, end and scores."""
+    """A game played under a symmetry shows the transformed board and moves, and the same mover, end and scores."""
     differs = played.plies.turned_differs  # [T, G, S, 5]
 
     def describe(at: tuple[int, int]) -> str:
@@ -144,7 +144,7 @@ def symmetric_games_agree(played: Trials) -> str | None:
 
 
 def equal_words_mean_one_future(played: Trials) -> str | None:
-    """States with equal `position` words have the same mover, legal moves, end and scores, and equal words after equal actions."""
+    """Equal `position` words mean equal mover, legal moves, end and scores, and equal words after equal actions."""
     seen: dict[bytes, tuple[bytes, tuple[int, int]]] = {}
     following = played.plies.position[1:]
     for ply, g in zip(*np.nonzero(played.reached), strict=True):
