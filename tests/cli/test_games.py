@@ -124,7 +124,7 @@ def test_check_of_a_broken_game_names_the_law_and_exits_with_one(tmp_path: Path)
         (("show", "conect4"), "Did you mean connect4"),
         (("check", "otello"), "Did you mean othello"),
         (("show", "pgx:ches"), "chess"),
-        (("show", "connect:rows=3,columns=3,line=5"), "allowed: 2 to 3"),
+        (("show", "connect:rows=3,columns=3,line=5"), "expected 2 to 3"),
         (("show", "connect:colums=3"), "Did you mean columns"),
         (("show", "connect:rows=x"), "whole number"),
         (("show", "connect4", "--moves", "449"), "Legal moves: 1 2 3 4 5 6 7"),

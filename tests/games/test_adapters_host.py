@@ -145,7 +145,7 @@ def with_(**changed) -> type:
     return type("Wrong", (Pick,), changed)
 
 
-def _draw_lots(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on purpose)
+def _play_at_random(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on purpose)
     self.taken[self.turn].append(move)
     self.turn = next(lots) % 3
 
@@ -167,19 +167,19 @@ def _draw_lots(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on p
         ({"scores": lambda self: [1, 2]}, r"scores\(\) is \[1.0, 2.0\], not 3 finite numbers, after moves"),
         ({"max_moves": 5}, r"is_over\(\) is False after max_moves = 5 moves: raise max_moves"),
         ({"observe": lambda self, seat: [[1.0]], "observation_shape": (1, 1, 1)}, r"observe\(0\) has shape \(1, 1\)"),
-        ({"observe": lambda self, seat: [[1.0]]}, "observation_shape go together"),
+        ({"observe": lambda self, seat: [[1.0]]}, "observation_shape belong together"),
         ({"num_actions": 0}, "num_actions is 0; expected a whole number of at least 1"),
         ({"chance": True}, "cannot use chance"),
-        ({"apply": _draw_lots}, "two different positions when played twice"),
+        ({"apply": _play_at_random}, "two different positions when played twice"),
         ({"taken": [[], [], []], "__init__": lambda self: setattr(self, "turn", 0)}, "share state"),
     ],
 )
-def test_says_what_is_wrong_with_a_class(changed, message):
+def test_mistakes_in_a_class_are_explained(changed, message):
     with pytest.raises(GameError, match=message):
         HostGame(with_(**changed))
 
 
-def test_lists_everything_that_is_missing():
+def test_everything_missing_is_listed():
     class Empty:
         num_players = 2
 

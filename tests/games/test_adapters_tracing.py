@@ -68,7 +68,7 @@ MISTAKES = {
         "State(total, mover)",
         "step",
         "def step",
-        "returns None; init returned a State",
+        "returns None; expected the same as init, a State",
     ),
     "weak": (START, "State(total=0, mover=jnp.int32(0))", "init", "def init", "state.total without a fixed dtype"),
     "random": (
