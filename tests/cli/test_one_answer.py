@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
-from tabia.games.moves import names, replay
+from tabia.games.session import Session
 from tabia.players.analysis import analyze_position
 from tabia.search import picture
 
@@ -72,7 +72,7 @@ def positions(game_id: str, count: int = 3) -> list[str]:
             if bool(game.over(state)):
                 break
         if not bool(game.over(state)):
-            found.append(names(game, played))
+            found.append(Session.replay(game, played).text)
     return found
 
 
@@ -117,10 +117,8 @@ def check_text(text: str, found: dict[str, Any]) -> None:
 def check_move(game_id: str, moves: str, found: dict[str, Any]) -> None:
     """The main line starts with the move and is legal; only randomized players deviate from their recommendation."""
     assert found["line"][0] == found["move"]
-    assert (
-        len(replay(games.make(game_id), " ".join([moves, *found["line"]])))
-        == len(moves.split()) + len(found["line"]) + 1
-    )
+    session = Session.from_moves(games.make(game_id), " ".join([moves, *found["line"]]))
+    assert session.ply == len(moves.split()) + len(found["line"])
     assert sum(found["policy"].values()) == pytest.approx(1, abs=1e-3)
     if not any(word in found["player"] for word in ("epsilon", "temperature", "random_moves")):
         assert "recommended" not in found and found["policy"][found["move"]] > 0
@@ -161,8 +159,8 @@ def test_all_outputs_of_other_players_agree(game_id: str, spec: str) -> None:
 
 def test_text_and_dot_show_the_same_tree() -> None:
     game = games.make("connect3")
-    player = players.make("mcts:simulations=24,final=value", game)
-    found = analyze_position(player, replay(game, "1 2")[-1], jax.random.key(0), 2)
+    state = Session.from_moves(game, "1 2").state
+    found = analyze_position(players.make("mcts:simulations=24,final=value", game), state, jax.random.key(0), 2)
     assert found.tree is not None and found.line is not None and found.expected is not None
     shown = picture.text(found.tree).splitlines()
     assert shown[1].split()[-3:-1] == ["24", f"{found.expected[0]:+.3f}"]

@@ -21,7 +21,7 @@ from tabia.evaluation.rounds import MatchError, draw_openings, seatings
 from tabia.evaluation.significance import score_interval, wilson_interval
 from tabia.evaluation.tournament import Tournament, pairings, play_tournament
 from tabia.games import Game, State, make
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players.player import Choice
 from tabia.players.simple import GreedyPlayer, RandomPlayer
 
@@ -69,7 +69,7 @@ def test_every_opening_is_played_in_both_seatings_and_by_the_rules(played: Playe
         assert one.moves[: one.opening] == other.moves[: other.opening] and one.seed == other.seed
     assert len({record.moves[: record.opening] for record in played.records}) == 12
     for record in played.records[:6]:
-        last = replay(CONNECT3, " ".join(record.moves), seed=record.seed)[-1]
+        last = Session.from_moves(CONNECT3, " ".join(record.moves), seed=record.seed).state
         assert bool(CONNECT3.over(last)) and record.end == "over"
         assert tuple(map(float, CONNECT3.scores(last))) == record.scores
 
@@ -146,7 +146,7 @@ def test_openings_are_distinct_and_long_enough_to_differ() -> None:
 
 def _unfinished_positions(moves: int) -> list[int]:
     """The number of unfinished positions after 0, 1, ... moves."""
-    level, counts = {b"": replay(CONNECT3, "")[0]}, [1]
+    level, counts = {b"": Session.from_moves(CONNECT3, "").states[0]}, [1]
     for _ in range(moves):
         after = {}
         for state in level.values():
@@ -160,7 +160,7 @@ def _unfinished_positions(moves: int) -> list[int]:
 
 
 def _after(actions: Sequence[int]) -> State:
-    return replay(CONNECT3, " ".join(CONNECT3.move_name(action) for action in actions))[-1]
+    return Session.from_moves(CONNECT3, " ".join(CONNECT3.move_name(action) for action in actions)).state
 
 
 def test_the_sequential_test_stops_early_after_whole_rounds() -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordError, RecordFile
 from tabia.games import make
-from tabia.games.playthrough import random_game
-from tabia.games.session import Table
+from tabia.games.session import Session
+
+from ..games.playthrough import random_game
 
 _letters = st.characters(exclude_categories=("Z", "C"))  # no spaces of any kind, no control characters
 _words = st.text(_letters, min_size=1, max_size=8)
@@ -54,17 +55,14 @@ def test_the_format_is_lossless(header: dict[str, str], games: list[Record]) -> 
 def test_a_record_replays_its_game(game_id: str, tmp_path: Path) -> None:
     game = make(game_id)
     played = random_game(game, seed=3)[:40]
-    table, moves = Table(game, seed=3), []
-    for action in played:
-        moves.append(records.move_word(game, action, table.state))
-        table.play(action)
+    session = Session.replay(game, played, seed=3)
     seats = ("random",) * game.num_players
-    record = Record(game.id, game.version, seats, tuple(moves), tuple(map(float, table.scores)), seed=3)
+    record = Record(game.id, game.version, seats, session.moves, tuple(map(float, session.scores)), seed=3)
     records.save(tmp_path / "games.txt", RecordFile({}, [record, record]))
     assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
     again = list(records.load_games([tmp_path / "games.txt"]))
     assert again == [record, record]
-    assert records.actions(game, again[0]) == played
+    assert list(records.replay(game, again[0]).actions) == played
     assert records.duplicates(again) == [False, True]
 
 
@@ -115,9 +113,9 @@ def test_a_truncated_file_is_refused_or_has_fewer_games() -> None:
 def test_an_illegal_move_is_refused() -> None:
     game = make("connect4")
     with pytest.raises(RecordError, match="Move 3: '9' is not legal here"):
-        records.actions(game, dataclasses.replace(GAME, moves=("4", "4", "9")))
+        records.replay(game, dataclasses.replace(GAME, moves=("4", "4", "9")))
     with pytest.raises(RecordError, match="The record is of connect4, version 1; connect3"):
-        records.actions(make("connect3"), GAME)
+        records.replay(make("connect3"), GAME)
 
 
 def test_invalid_records_are_refused() -> None:

@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 from tabia.core.errors import TabiaError
 from tabia.evaluation import ratings, records
 from tabia.games import make
-from tabia.games.moves import actions
+from tabia.games.session import Session
 from tabia.networks import Network, presets, weights
 from tabia.players import make as make_player
 from tabia.players import registry, runs
@@ -165,7 +165,7 @@ def _read_records(place: Path, stack: contextlib.ExitStack) -> Run:
         assert records.parse(records.text(file)) == file
         for record in file.records:
             if record.game == GAME.id:
-                records.actions(GAME, record)
+                records.replay(GAME, record)
         ratings.rate(ratings.rated_games(file.records))
 
     return run
@@ -252,7 +252,7 @@ def _moves() -> SearchStrategy[str]:
 
 
 def _replay(place: Path, stack: contextlib.ExitStack) -> Run:
-    return lambda text: actions(GAME, text) and None
+    return lambda text: list(Session.from_moves(GAME, text).actions) and None
 
 
 # Weights.

@@ -1,4 +1,4 @@
-"""OpenSpiel's games through the host adapter: against OpenSpiel itself, and against the laws."""
+"""The OpenSpiel adapter, compared with OpenSpiel itself and the laws."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.games import GameError, laws, make, moves
+from tabia.games import GameError, laws, make
 from tabia.games.adapters import spiel
+from tabia.games.session import Session
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -58,14 +59,15 @@ def test_keeps_the_laws(id):
 
 def test_moves_are_single_words():
     game = make("spiel:tic_tac_toe")
-    state = moves.replay(game, "x(1-1) o(0-0)")[-1]
+    state = Session.from_moves(game, "x(1-1) o(0-0)").state
     assert game.draw(state) == "o..\n.x.\n..."
     assert [game.move_name(int(a), state) for a in np.flatnonzero(game.legal(state))][:2] == ["x(0-1)", "x(0-2)"]
 
 
 def test_moves_that_differ_only_in_case_get_their_numbers():
     game = make("spiel:chess")
-    state = moves.replay(game, "d4 e6 Bd2 Bb4 a3 Bc3")[-1]  # the pawn on b2 and the bishop on d2 can both take on c3
+    # The pawn on b2 and the bishop on d2 can both take on c3.
+    state = Session.from_moves(game, "d4 e6 Bd2 Bb4 a3 Bc3").state
     takes = [name for a in np.flatnonzero(game.legal(state)) if "xc3" in (name := game.move_name(int(a), state))]
     assert sorted(name.partition("#")[0] for name in takes) == ["Bxc3", "Nxc3", "bxc3"]
     assert len({name.lower() for name in takes}) == 3
@@ -73,33 +75,33 @@ def test_moves_that_differ_only_in_case_get_their_numbers():
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
+    ("id", "message"),
     [
         ("spiel:conect_four", "Did you mean connect_four"),
         ("spiel:connect_four:row=5", "takes no parameter 'row'. Did you mean rows"),
         ("spiel:tic_tac_toe:rows=5", "takes no parameter 'rows'. It takes none."),
         ("spiel:connect_four:rows=0", "spiel:connect_four:rows=0: max_moves is 0"),
-        ("spiel:kuhn_poker", "hides something"),
+        ("spiel:kuhn_poker", "has hidden information"),
         ("spiel:matrix_pd", "at the same time"),
         ("spiel:catch", "single player"),
         ("spiel:backgammon", "use pgx:backgammon"),
         ("spiel:misere", "Missing parameter game"),
     ],
 )
-def test_refuses_what_it_cannot_play(id, said):
+def test_refuses_what_it_cannot_play(id, message):
     with pytest.raises(GameError) as refusal:
         make(id)
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
 
 
-def test_ids_come_back():
+def test_ids_round_trip():
     for name in ("spiel:tic_tac_toe", "spiel:connect_four:rows=5", "spiel:connect_four:columns=8,rows=5"):
         assert make(name).id == name
         assert make(name) == make(name)
     assert make("spiel:connect_four:rows=5,history=2").observation_shape == (5, 7, 10)
 
 
-def test_says_what_to_install(monkeypatch):
+def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     spiel._rules.cache_clear()
     with pytest.raises(GameError, match=r"install tabia\[spiel\]"):

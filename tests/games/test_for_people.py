@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabia.games import Game, State, ids, make
-from tabia.games.moves import replay
+from tabia.games.session import Session
 
 LINES = ["tictactoe", "connect3", "connect4", "connect:rows=5,columns=6,line=3,players=3", "connect4:history=2"]
 EVERYTHING = [*ids(), "chinese-checkers:fields=121,players=6", "pgx:hex", "pgx:chess", "connect4:history=2"]
@@ -96,7 +96,7 @@ def test_a_limit_is_reached_exactly_when_no_moves_are_left(game_id: str) -> None
 
 @pytest.mark.parametrize("players", [2, 3, 4, 6])
 def test_chinese_checkers_names_its_rows_and_each_seats_corner(players: int) -> None:
-    """Friction 13. The goal names exactly the fields of the end zone, its outermost field first among them."""
+    """The goal names exactly the fields of the end zone, its outermost field first among them."""
     game = make(f"chinese-checkers:fields=121,players={players}")
     state = game.init(jax.random.key(0))
     board = game.draw(state)
@@ -138,4 +138,4 @@ def test_checkers_says_who_cannot_move_and_which_limit_came() -> None:
 def test_chinese_checkers_says_who_was_home_or_that_nobody_was() -> None:
     game = make("chinese-checkers:moves_each=2")
     assert game.ending(last_states(game, 1)[0]) == "nobody was home within 2 moves each"
-    assert replay(game, "")[-1] is not None
+    assert Session.from_moves(game, "").state is not None

@@ -35,7 +35,7 @@ def blocks(page: str = "own-game.md") -> list[Block]:
 
 
 def agrees(expected: str, printed: str) -> bool:
-    """Whether the page shows what was printed; three dots stand for any text, on a line of their own for any lines."""
+    """Whether the page shows what was printed; three dots match any text, on a line of their own any lines."""
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in expected.rstrip().splitlines()]
     pattern = "".join(r"(?:.*\n)*?" if line == ".*" else line + r"[ \t]*\n" for line in lines)
     return re.fullmatch(pattern, printed.rstrip() + "\n") is not None
@@ -77,15 +77,15 @@ def test_the_page_is_true(page, tmp_path, monkeypatch):
                 changed = None
 
 
-def test_the_page_covers_each_door():
+def test_the_page_covers_each_adapter():
     assert {block.file for block in blocks() if block.kind == "python"} == {"race.py", "nim.py", "kayles.py"}
     commands = "".join(block.text for block in blocks() if block.kind == "console")
     for needed in ("check race.py:Race", "show race.py:Race", "check nim.py:Nim", "show nim.py:Nim", "pgx:", "spiel:"):
         assert needed in commands
 
 
-def test_race_is_lost_by_who_begins():
-    """The other seat always answers so that the sum grows by four: 4, 8, 12, 16, 20; then 21 must be said."""
+def test_the_first_seat_loses_race():
+    """The other seat always answers so that the sum grows by four: 4, 8, 12, 16, 20; then 21 is forced."""
     game = make(f"{ROOT}/examples/race.py:Race")
 
     @functools.cache

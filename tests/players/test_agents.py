@@ -8,7 +8,6 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from tabia.players.searching import Forward
 from typer.testing import CliRunner
 
 from tabia import games, players

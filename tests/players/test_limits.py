@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import jax
 import pytest
-from tabia.players.searching import chunk
 from typer.testing import CliRunner
 
 from tabia import games, players

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
+from tabia.core.errors import TabiaError
 from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordFile
-from tabia.games.errors import TabiaError
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.training.config import toml as settings
 from tabia.training.run.directory import RunDirectory
@@ -118,7 +118,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def chosen(spec: str, *moves: str) -> list[int]:
-    states = [replay(GAME, text)[-1] for text in moves]
+    states = [Session.from_moves(GAME, text).state for text in moves]
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     plies = jnp.full(len(moves), 7)
     return np.asarray(players.make(spec, GAME).choose(batch, jax.random.key(0), plies).actions).tolist()
@@ -187,7 +187,7 @@ def test_spec_makes_the_same_player(folder, spelled):
         ("mine.py:Hot", r"class Hot: the argument 'temperature' has the name of an option of every player; rename it"),
         ("mine.py:Broken", r"mine.py, line \d+, Broken.__init__ raised KeyError: 1"),
         ("mine.py:Last:cuont=2", r"class Last: it has no parameter 'cuont'. Did you mean count"),
-        ("mine.py:Last:count=two", r"class Last: count=two: an integer is needed"),
+        ("mine.py:Last:count=two", r"class Last: count=two: expected an integer"),
         ("mine.py:Last:count", r"'count' in 'mine.py:Last:count' is no option"),
         ("mine.py:Lats", r"mine.py has no class 'Lats'. Did you mean Lots or Last"),
         ("mien.py:Last", r"There is no file mien.py. Did you mean mine.py"),

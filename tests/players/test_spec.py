@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabia import games, players
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.players import runs
 from tabia.players.spec import Options, PlayerError, Spec, parse
 from tabia.search import Gumbel, MiniAlphaGo, Omc, Puct

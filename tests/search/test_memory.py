@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import pytest
-from tabia.search.gumbel import schedule
 
 from tabia import games
 from tabia.search import Gumbel, Omc, Puct, Search, SearchError, Uct, layout, memory

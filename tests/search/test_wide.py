@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tabia.search.selection import Rule
 
 from tabia import games
 from tabia.search import Evaluation, Gumbel, Puct, Search

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from tabia.search.choice import most_visits, visit_policy
 
 from tabia import games
 from tabia.games.game import State

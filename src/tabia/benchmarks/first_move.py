@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabia.games.errors import TabiaError, did_you_mean
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.players import agents, runs
 
 METHOD = "one fresh process per figure, measured after imports; the warm run reads what the empty run compiled"

@@ -112,7 +112,7 @@ def _draw(
 
 
 def _check_exclusive(file: Path | None, every: bool, drawing: dict[str, object]) -> None:
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     sources = [name for name, given in (("--file", file is not None), ("--all", every)) if given]
     drawn = [name for name, value in drawing.items() if value is not None]
@@ -121,7 +121,7 @@ def _check_exclusive(file: Path | None, every: bool, drawing: dict[str, object])
 
 
 def _span(text: str) -> tuple[int, int]:
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     first, comma, last = text.partition(",")
     if not comma or not first.strip().isdecimal() or not last.strip().isdecimal():

@@ -54,8 +54,8 @@ def analyze(
       [bold]tabia analyze tictactoe --player perfect --moves "b2 a1"[/]
       [bold]tabia analyze connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
     """
+    from tabia.core.errors import TabiaError
     from tabia.games import make
-    from tabia.games.errors import TabiaError
     from tabia.players import make as make_player
 
     game = make(game_id)
@@ -76,19 +76,17 @@ def analyze(
 
 
 def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
-    import jax
-
-    from tabia.games.errors import TabiaError
-    from tabia.games.moves import replay
-    from tabia.players.analysis import analyze_position
+    from tabia.core.errors import TabiaError
+    from tabia.games.session import Session
+    from tabia.players.analysis import analyze
     from tabia.search import picture
 
-    states = replay(game, moves, seed=seed)
-    found = analyze_position(player, states[-1], jax.random.key(seed), len(states) - 1)
+    session = Session.from_moves(game, moves, seed=seed)
+    found = analyze(player, session, seed=seed)
     if as_json:
         printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.to_dict()})
     else:
-        typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
+        typer.echo(f"{game.draw(session.state)}\n\n{status(game, session.state)}\n")
         _print(player, found)
     if tree is not None:
         if found.tree is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,22 +15,22 @@ if TYPE_CHECKING:
 
 GameId = Annotated[
     str | None,
-    typer.Argument(metavar="GAME", help="A game's id; a saved game brings its own, unless that is a file.py:Class."),
+    typer.Argument(metavar="GAME", help="The id of a game. A saved game needs none, unless it is a file.py:Class."),
 ]
-Terminal = Annotated[bool, typer.Option("--terminal", help="Play in the terminal, which is the only place so far.")]
+Terminal = Annotated[bool, typer.Option("--terminal", help="Play in the terminal, which is the default.")]
 Level = Annotated[
-    str | None, typer.Option(help="How strong the other seats are: easy, medium, hard or best (the default).")
+    str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best (the default).")
 ]
 Against = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="SPEC", help="Who has the other seats instead: one for all of them, or one for each; human works too."
-    ),
+    typer.Option(metavar="SPEC", help="The player of the other seats, or one option per seat; human is allowed."),
 ]
-Seat = Annotated[int, typer.Option(min=0, help="Your seat, counted from 1; 0 means you only watch.")]
-Load = Annotated[Path | None, typer.Option(help="Go on with a saved game, or show one that is over.")]
-Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file with several; the last, if not said.")]
-Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
+Seat = Annotated[int, typer.Option(min=0, help="Your seat, from 1; 0 to watch.")]
+Load = Annotated[Path | None, typer.Option(help="Continue a saved game, or show a finished one.")]
+Number = Annotated[
+    int | None, typer.Option(min=1, help="The number of the game in a file with several. Default: the last.")
+]
+Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="The player that gives hints. Default: your opponent.")]
 
 
 def play(
@@ -48,9 +47,9 @@ def play(
 ) -> None:
     """Play a game in the terminal. Type a move, or ? for help: undo, hint, save FILE, replay, quit.
 
-    Your opponent is the best agent there is for the game, a weaker one with --level, or whoever --against names.
-    Levels come from the game's measured ladder. Every move is kept at once, so Ctrl-C loses nothing. Moves can also
-    come from a pipe, one per line. A game between players, such as one of a match, is shown from its start.
+    Your opponent is the best agent for the game, a weaker one with --level, or the player that --against names. Levels
+    come from the game's measured ladder. The game is saved after every move, so Ctrl-C loses nothing. Moves can also
+    come from a pipe, one per line. A game between players, such as one of a match, is replayed from its start.
 
     Examples:
       [bold]tabia play connect4[/]
@@ -59,59 +58,62 @@ def play(
       [bold]tabia play othello --against human[/]
       [bold]tabia play --load game.txt[/]
     """
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     if load is not None and (moves or level):
-        raise TabiaError("--load brings its players and its moves; leave --moves and --level out.")
+        raise TabiaError("--load sets the players and the moves; remove --moves and --level.")
     if level is not None and against:
-        raise TabiaError("--level and --against both say who your opponent is; give one of them.")
-    from tabia.cli.sitting import Sitting
+        raise TabiaError("--level and --against both choose your opponent; give only one of them.")
     from tabia.cli.terminal import Terminal
-    from tabia.players import make as make_player
 
     if load is None:
-        sitting = Sitting.at(_wanted(game_id, level, against, seat, moves, seed))
+        game, record = _started(game_id, level, against, seat, moves, seed)
     else:
         record = _loaded(load, number)
-        sitting = Sitting.at(record, _trusted(load, record, game_id, against or []))
-    Terminal(sitting, make_player(hint, sitting.game) if hint else None).play()
+        game = _trusted(load, record, game_id, against or [])
+    Terminal.open(record, game, hint=hint).play()
 
 
-def _wanted(
+def _started(
     game_id: str | None, level: str | None, against: list[str] | None, seat: int, moves: str, seed: int
-) -> Record:
-    """The game that is asked for, as far as its moves lead."""
-    from tabia.evaluation.records import Record, move_word
-    from tabia.games import make
-    from tabia.games.errors import TabiaError
-    from tabia.games.moves import walk
+) -> tuple[Game, Record]:
+    """The game asked for and its record after `moves`."""
+    from tabia.core.errors import TabiaError
+    from tabia.evaluation.records import Record
+    from tabia.games import Session, make
     from tabia.players.ladder import LEVELS, opponent
 
     if game_id is None:
-        raise TabiaError("Which game? Such as `tabia play connect4`; `tabia games` lists them.")
+        raise TabiaError("Which game? Name one, as in `tabia play connect4`; `tabia games` lists them.")
     game = make(game_id)
     if seat > game.num_players:
-        raise TabiaError(f"{game.id} has the seats 1 to {game.num_players}; --seat {seat} is none of them.")
-    seats = _seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])])
-    steps = list(walk(game, moves, seed=seed))
-    words = [move_word(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
-    return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
+        raise TabiaError(f"--seat {seat}: {game.id} has the seats 1 to {game.num_players}.")
+    record = Record(
+        game=game.id,
+        version=game.version,
+        players=_seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])]),
+        moves=Session.from_moves(game, moves, seed=seed).moves,
+        scores=(0.0,) * game.num_players,
+        seed=seed,
+        end="unfinished",
+    )
+    return game, record
 
 
 def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]) -> Game:
-    """The game of a record; Python files that the record names are run only if the user named the same ones."""
+    """The game of a record; Python files in the record run only if the user has named them too."""
+    from tabia.core.errors import TabiaError
     from tabia.core.text import quote
     from tabia.core.trust import check_data
     from tabia.games import identity, make
-    from tabia.games.errors import TabiaError
 
     game = None if game_id is None else make(game_id)
     if game is not None and not identity.is_same(game, record.game):
-        raise TabiaError(f"{path} holds a game of {quote(record.game)}, not of {game.id}; leave GAME out.")
+        raise TabiaError(f"{path} contains a game of {quote(record.game)}, not of {game.id}; remove GAME.")
     for spec in against:
         if spec not in record.players:
             players = ", ".join(map(quote, record.players))
-            raise TabiaError(f"--against {quote(spec)}: {path} brings its players, {players}; leave --against out.")
+            raise TabiaError(f"--against {quote(spec)}: {path} has the players {players}; remove --against.")
     if game is None:
         fix = f"tabia play {quote(record.game)} --load {path}"
         check_data(record.game, source=str(path), fix=fix)
@@ -121,24 +123,24 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
 
 
 def _loaded(path: Path, number: int | None) -> Record:
-    """A game of a file: the one with this number, or the last."""
+    """The game with this number in a file, or the last."""
+    from tabia.core.errors import TabiaError
     from tabia.evaluation.records import load
-    from tabia.games.errors import TabiaError
 
     games = load(path).records
     if not 1 <= (number or 1) <= len(games):
-        raise TabiaError(f"{path} has {len(games)} games; there is no game {number or 1}.")
+        raise TabiaError(f"{path} contains {len(games)} games; --number {number or 1} is not one of them.")
     return games[(number or 0) - 1]
 
 
 def _seats(count: int, seat: int, against: list[str]) -> tuple[str, ...]:
-    """Who sits where."""
-    from tabia.games.errors import TabiaError
+    """The player of each seat."""
+    from tabia.core.errors import TabiaError
 
     others = count - (seat > 0)
     if len(against) not in {1, others}:
-        raise TabiaError(f"{others} seats are free; name one player for all of them with --against, or {others}.")
+        raise TabiaError(f"{others} seats are free; give --against once for all of them, or {others} times.")
     left = iter(against if len(against) == others else against * others)
-    from tabia.evaluation.records import HUMAN
+    from tabia.games.seats import HUMAN
 
     return tuple(HUMAN if place == seat else next(left) for place in range(1, count + 1))

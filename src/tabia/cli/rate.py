@@ -121,8 +121,8 @@ def report(
 
 
 def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float) -> dict[str, Any]:
+    from tabia.core.errors import did_you_mean
     from tabia.evaluation import RatingError, ratings
-    from tabia.games.errors import did_you_mean
 
     if method == "wandhoven":
         if anchor is not None:

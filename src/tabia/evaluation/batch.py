@@ -18,9 +18,10 @@ import numpy as np
 from jax import Array
 
 from tabia.core import batching
-from tabia.evaluation.records import Record, move_word
+from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game, State
+from tabia.games.session import move_word
 from tabia.players.player import Player
 
 SMALLEST = 8

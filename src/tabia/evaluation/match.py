@@ -19,7 +19,7 @@ from functools import cached_property
 import jax
 
 from tabia.evaluation.batch import SMALLEST, GameBatch, GameInProgress, query_size
-from tabia.evaluation.records import Record, actions
+from tabia.evaluation.records import Record, replay
 from tabia.evaluation.results import round_score
 from tabia.evaluation.rounds import MatchError, Opening, draw_openings, seatings
 from tabia.evaluation.significance import SequentialTest
@@ -197,7 +197,7 @@ def _make_batch(match: Match, rounds: range, pending: dict[tuple[int, tuple[str,
     for game in (game for round_ in rounds for game in match.new_games(round_)):
         before = pending.get((game.record.round, game.record.players))
         if before is not None:
-            played = [] if before.finished else actions(match.game, before)
+            played = [] if before.finished else list(replay(match.game, before).actions)
             if not before.finished and played[: game.record.opening] != game.actions:
                 raise MatchError(f"The game of round {before.round} cannot be resumed: it has another opening.")
             game.record, game.actions = before, played

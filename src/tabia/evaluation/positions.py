@@ -16,11 +16,12 @@ import numpy as np
 from jax import Array
 
 from tabia.core import batching, files
+from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 from tabia.evaluation.rounds import game_seed
-from tabia.games.errors import GameError, TabiaError
+from tabia.games.errors import GameError
 from tabia.games.game import Game, State
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players.perfect import LIMIT
 from tabia.search.evaluators import random_actions
 from tabia.solvers.enumeration import positions_by_ply
@@ -119,7 +120,7 @@ def from_lines(game: Game, lines: Sequence[str], source: str = "text") -> Positi
     found, plies, rejected = [], [], []
     for number, line in enumerate(lines, start=1):
         try:
-            states = replay(game, line)
+            states = Session.from_moves(game, line).states
         except GameError as error:
             rejected.append(f"{source}, line {number}, {quote(line)}: {error}")
             continue

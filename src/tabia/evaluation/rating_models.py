@@ -26,8 +26,8 @@ import numpy as np
 from jax import Array
 
 from tabia.core.elo import POINTS_PER_LOGIT
+from tabia.core.errors import TabiaError
 from tabia.evaluation.significance import Z95
-from tabia.games.errors import TabiaError
 
 
 class RatingError(TabiaError):

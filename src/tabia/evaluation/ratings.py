@@ -12,10 +12,10 @@ import numpy as np
 
 from tabia.core import files
 from tabia.core.elo import SCALE
+from tabia.core.errors import did_you_mean
 from tabia.core.text import printable, shorten
 from tabia.evaluation.rating_models import Outcomes, RatingError, Ratings, rate_many, rate_two
 from tabia.evaluation.records import Record, duplicates
-from tabia.games.errors import did_you_mean
 from tabia.players.spec import parse
 
 _ITERATION = re.compile("[0-9]{1,12}")

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from tabia.core import batching
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.games.game import Game, State
 from tabia.search.evaluators import random_actions
 

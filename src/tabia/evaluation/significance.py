@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabia.core.elo import expected_score
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 Z95 = 1.959964
 """The two-sided 95% quantile of the normal distribution."""

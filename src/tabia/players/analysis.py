@@ -19,7 +19,7 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.games.moves import legal_names, row
-from tabia.games.session import Table
+from tabia.games.session import Session
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
@@ -56,7 +56,7 @@ class Analysis:
 
     @property
     def ranked(self) -> list[str]:
-        """The moves, best first: by score, visits, policy or value, whichever is known; ties start with the move played."""
+        """The moves, best first: by score, visits, policy or value; among equals the move played first."""
         order: Mapping[str, float] = self.scores or self.visits or self.policy or self.values or {}
         policy, values = self.policy or {}, self.values or {}
 
@@ -74,7 +74,7 @@ def analyze_batch(
     return describe(player.game, states, choice, count=count)
 
 
-def analyze(player: Player, session: Table, *, seed: int = 0) -> Analysis:
+def analyze(player: Player, session: Session, *, seed: int = 0) -> Analysis:
     """Analyze the current position of a game session."""
     return analyze_position(player, session.state, jax.random.key(seed), session.ply)
 

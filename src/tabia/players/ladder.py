@@ -21,7 +21,7 @@ from typing import Any
 
 import tabia
 from tabia.core import files
-from tabia.games.errors import TabiaError, did_you_mean
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.games.game import Game
 from tabia.players import agents
 from tabia.players.spec import PlayerError

@@ -19,7 +19,6 @@ import jax
 import numpy as np
 from jax import Array
 
-from tabia.games import parameters
 from tabia.games.adapters import source
 from tabia.games.adapters.source import Source
 from tabia.games.errors import GameError, refusal_in
@@ -39,20 +38,20 @@ def make(game: Game, options: Options) -> Player:
     except GameError as error:
         raise PlayerError(str(error)) from None
     own = {key: text for key, text in options.spec.options.items() if key not in MODIFIERS}
-    arguments = parameters.declared(found.rules)
+    arguments = source.declared_parameters(found.rules)
     clash = sorted(set(arguments) & set(MODIFIERS))
     if clash:
         raise PlayerError(
             f"{found.place}: the argument {clash[0]!r} has the name of an option of every player; rename it."
         )
     try:
-        values = parameters.read(found.rules, own, supplied=("game",), also=MODIFIERS)
-    except parameters.ParameterError as error:
+        values = source.read_parameters(found.rules, own, supplied=("game",), also=MODIFIERS)
+    except source.ParameterError as error:
         raise PlayerError(f"{found.place}: {error}") from None
     options.known += own
     arguments_of_choose = _count_arguments(found)
     inner = _new(found, values | ({"game": game} if "game" in arguments else {}))
-    spec = ":".join(filter(None, (found.id, parameters.text(options.spec.options))))
+    spec = ":".join(filter(None, (found.id, source.parameters_text(options.spec.options))))
     return (OwnPlayer if arguments_of_choose == 1 else OwnBatchPlayer)(game, spec, found, inner)
 
 

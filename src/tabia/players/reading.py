@@ -33,7 +33,7 @@ class Positions(NamedTuple):
 
 
 def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None = None) -> Positions:
-    """The positions after lines of moves, as `games.moves.replay` plays them; an empty line is the first position.
+    """The positions after lines of moves, as `Session.from_moves` plays them; an empty line is the first position.
 
     The batch has `width` rows, by default the next power of two. Callers that read a file in parts use one width for
     all, so that programs are compiled once.

@@ -1,4 +1,4 @@
-"""Any game as a PettingZoo environment: one agent a seat, in the order of play (AEC).
+"""Any game as a PettingZoo environment (AEC): one agent per seat.
 
     env = zoo.env("connect4")
     env.reset(seed=0)
@@ -6,9 +6,9 @@
         observation, reward, terminated, truncated, info = env.last()
         env.step(None if terminated or truncated else env.action_space(agent).sample(observation["action_mask"]))
 
-As in PettingZoo's own board games an observation is {"observation", "action_mask"}, with an empty mask for seats not
-to move, and an illegal action ends the game with the lowest score for the seat that tried it (TerminateIllegalWrapper).
-Rewards are what a move added to each seat's score.
+As in PettingZoo's own board games, an observation is {"observation", "action_mask"}, the mask is empty unless the seat
+is to move, and an illegal action ends the game with the lowest score for its seat (TerminateIllegalWrapper). Rewards
+are the changes of each seat's score.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tabia.games.errors import GameError
 from tabia.games.exports.gym import within
 from tabia.games.game import Game
 from tabia.games.registry import make
-from tabia.games.session import Table
+from tabia.games.session import Session
 
 try:
     from gymnasium import logger, spaces
@@ -32,7 +32,7 @@ except ImportError:
 
 
 def env(game: Game | str, render_mode: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> Any:
-    """The game in PettingZoo's usual wrappers: illegal actions lose, calls in the wrong order are refused."""
+    """The game in PettingZoo's usual wrappers: an illegal action loses, and calls in the wrong order are refused."""
     raw = RawEnv(game, render_mode, bounds)
     safe = wrappers.TerminateIllegalWrapper(raw, illegal_reward=raw.game.score_range[0])
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(safe))
@@ -54,7 +54,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         }
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise GameError(
-                f"There is no render mode {render_mode!r}; there are: {', '.join(self.metadata['render_modes'])}."
+                f"Unknown render mode {render_mode!r}; expected one of: {', '.join(self.metadata['render_modes'])}."
             )
         self.render_mode = render_mode
         self.possible_agents = [f"seat_{seat}" for seat in range(self.game.num_players)]
@@ -62,51 +62,51 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         self._planes = spaces.Box(*bounds, shape=self.game.observation_shape, dtype=np.float32)
         self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents}
-        self._table = Table(self.game)
+        self._session = Session.start(self.game)
         self._seeds = np.random.default_rng()
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game; the same seed gives the same game for the same actions."""
+        """Start a new game; the same seed and actions give the same game."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
-        self._table.restart(int(self._seeds.integers(2**31)))
+        self._session = Session.start(self.game, seed=int(self._seeds.integers(2**31)))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self.agent_selection = self.possible_agents[self._table.mover]
+        self.agent_selection = self.possible_agents[self._session.mover]
 
     def step(self, action: int | None) -> None:
-        """Play for the seat to move; once the game is over each seat leaves with None."""
+        """Play for the mover; once the game is over, each seat leaves with None."""
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return
         if action is None:
             raise GameError(f"{self.agent_selection} is to move and needs an action, not None.")
         self._cumulative_rewards[self.agent_selection] = 0.0
-        before = self._table.scores
-        self._table.play(int(action))
-        gained = self._table.scores - before
+        before = self._session.scores
+        self._session = self._session.play(int(action))
+        gained = self._session.scores - before
         self.rewards = {agent: float(gain) for agent, gain in zip(self.possible_agents, gained, strict=True)}
-        self.terminations = dict.fromkeys(self.agents, self._table.over)
-        self.agent_selection = self.possible_agents[self._table.mover]
+        self.terminations = dict.fromkeys(self.agents, self._session.over)
+        self.agent_selection = self.possible_agents[self._session.mover]
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """What an agent sees, and what it may do."""
+        """The observation of an agent and its legal actions."""
         seat = self.possible_agents.index(agent)
-        may_act = agent == self.agent_selection and not self._table.over
-        mask = self._table.legal.astype(np.int8) if may_act else np.zeros(self.game.num_actions, np.int8)
-        return {"observation": within(self._table.observe(seat), self._planes, self.game), "action_mask": mask}
+        may_act = agent == self.agent_selection and not self._session.over
+        mask = self._session.legal.astype(np.int8) if may_act else np.zeros(self.game.num_actions, np.int8)
+        return {"observation": within(self._session.observe(seat), self._planes, self.game), "action_mask": mask}
 
     def render(self) -> str | None:
         """The position as text (`ansi`) or as an SVG document (`svg`)."""
         if self.render_mode is None:
-            logger.warn("render() shows nothing without a render_mode: ansi or svg.")
+            logger.warn("render() needs a render_mode: ansi or svg.")
             return None
-        return self.game.draw(self._table.state) if self.render_mode == "ansi" else self.game.svg(self._table.state)
+        return self._session.draw() if self.render_mode == "ansi" else self._session.svg()
 
     def close(self) -> None:
         """Nothing to release."""

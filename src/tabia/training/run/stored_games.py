@@ -26,7 +26,7 @@ from tabia.core.text import markdown_block
 from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordFile
 from tabia.games.game import Game
-from tabia.games.session import Table
+from tabia.games.session import Session
 from tabia.training.observers import BaseObserver
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
@@ -101,16 +101,13 @@ def _record(game: Game, held: _Moves, row: int, lane: int, player: str) -> Recor
     """The game that ended in this row of this lane; the move of a resignation was not played."""
     resigned = bool(held.resigned[row, lane])
     first = row - int(held.ply[row, lane])
-    table, moves = Table(game), []
-    for action in held.action[first : row + (not resigned), lane]:
-        moves.append(records.move_word(game, int(action), table.state))
-        table.play(int(action))
-    scores = _unscaled(game, held.scores[row, lane]) if resigned else table.scores
+    session = Session.replay(game, held.action[first : row + (not resigned), lane].tolist())
+    scores = _unscaled(game, held.scores[row, lane]) if resigned else session.scores
     return Record(
         game=game.id,
         version=game.version,
         players=(player,) * game.num_players,
-        moves=tuple(moves),
+        moves=session.moves,
         scores=tuple(map(float, scores)),
         end="resigned" if resigned else "over",
     )
@@ -134,15 +131,15 @@ def readable(game: Game, record: Record) -> str:
 
 def notation(game: Game, record: Record) -> str:
     """The moves, numbered whenever it is the first seat's turn again."""
-    table, number, before = Table(game, seed=record.seed), 0, -1
+    session, number, before = records.replay(game, record), 0, -1
     words: list[str] = []
-    for action, name in zip(records.actions(game, record), record.moves, strict=True):
-        if not words or (table.mover == 0 and before != 0):
+    for ply, name in enumerate(record.moves):
+        mover = session.at(ply).mover
+        if not words or (mover == 0 and before != 0):
             number += 1
             words.append(f"{number}.")
         words.append(name)
-        before = table.mover
-        table.play(action)
+        before = mover
     return " ".join(words)
 
 
@@ -161,7 +158,4 @@ def result(record: Record) -> str:
 
 
 def _final(game: Game, record: Record) -> str:
-    table = Table(game, seed=record.seed)
-    for action in records.actions(game, record):
-        table.play(action)
-    return game.draw(table.state).rstrip("\n")
+    return records.replay(game, record).draw().rstrip("\n")

@@ -1,26 +1,26 @@
-"""Chinese checkers: Schulte's game for three on 37 fields and, by parameter, the games on the star of 121.
+"""Chinese checkers: Schulte's game for three seats on 37 fields, and games on the star of 121 fields.
 
                  i1                 Three seats on 37 fields: seat 0 starts on the six fields c3 c4 c5 b1 b2 a1 and
-               h1  h2               runs up to g3 g4 g5 h1 h2 i1; seat 1 starts at the upper left (g1), seat 2 at
-     g1  g2  g3  g4  g5  g6  g7     the upper right (g7); each runs to the corner across, and turns go clockwise.
+               h1  h2               goes up to g3 g4 g5 h1 h2 i1; seat 1 starts at the upper left (g1), seat 2 at
+     g1  g2  g3  g4  g5  g6  g7     the upper right (g7). Each goes to the opposite corner; turns go clockwise.
        f1  f2  f3  f4  f5  f6
-         e1  e2  e3  e4  e5         The mover always sees the board turned so that it plays upwards, and its actions
-       d1  d2  d3  d4  d5  d6       are those of a seat at the bottom (`tabia.games.ladders` counts them: 320 here).
-     c1  c2  c3  c4  c5  c6  c7     A ladder, however long, is one action. Names such as c3-d3 speak of the board as
-               b1  b2               it is drawn here, whoever moves. `tabia.games.star` has the numbers of the fields.
+         e1  e2  e3  e4  e5         The mover always sees the board rotated so that it plays upward, and its actions
+       d1  d2  d3  d4  d5  d6       are those of a seat at the bottom (`jumps` counts them: 320 here). A chain of
+     c1  c2  c3  c4  c5  c6  c7     jumps of any length is one action. Names such as c3-d3 always refer to the board
+               b1  b2               as drawn here. `star` has the numbers of the fields.
                  a1
 
-On 37 fields (Schulte 2021, sections 2 and 7) a piece steps to a free neighbor, or jumps over one piece of anybody's to the
-free field behind, and on from there. It may not enter the points of the star that are neither its start nor its end
-zone, nor leave the end zone again: both bind every landing of a ladder. A seat passes if and only if it can do nothing
-else. First place, 3 points: all own pieces in the end zone. After that, second place, 1 point: the end zone is full,
-whoever fills it; two seats may share it. There the game ends, or after 40 moves each.
+On 37 fields (Schulte 2021, sections 2 and 7) a piece steps to a free neighbor, or jumps over any piece to the free
+field behind it, and on from there. It may not enter the points of the star that are neither its start nor its end
+zone, and may not leave the end zone; this holds for every landing of a chain of jumps. A seat passes only if it has no
+other move. First place, 3 points: all own pieces are in the end zone. After that, second place, 1 point: the end zone
+is full, with anyone's pieces; two seats may share it. Then the game ends, or after 40 moves per seat.
 
 On 121 fields, for 2, 3, 4 or 6 seats of ten pieces, the rules are OpenSpiel's: all fields are open to all, pieces may
-leave the end zone, the first seat to fill it with its own wins P - 1 points and the others lose 1 each; after
-`moves_each` moves each all have 0. The one difference: OpenSpiel plays a ladder jump by jump. `rules=people` changes
+leave the end zone, the first seat to fill it with its own pieces wins P - 1 points and the others lose 1 each; after
+`moves_each` moves per seat all have 0. One difference: OpenSpiel plays a chain jump by jump. `rules=people` changes
 three things: pieces do not leave the end zone, a full end zone with one own piece is enough, and play continues for
-places, without the seats that have finished. `tabia.games.star_rules` has all three rule sets.
+places, without the seats that have finished. `rules` has all three rule sets.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from jax import Array
 
 from tabia.core.text import plain
 from tabia.games import drawing
+from tabia.games.chinese_checkers.jumps import Moves, find_legal, mirrored, moves
+from tabia.games.chinese_checkers.rules import OpenSpiel, People, Rules, Schulte, pieces
+from tabia.games.chinese_checkers.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.ladders import Moves, find_legal, mirrored, moves
-from tabia.games.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
-from tabia.games.star_rules import OpenSpiel, People, Rules, Schulte, pieces
 
 _SEATS = {37: (3,), 121: tuple(CORNERS)}
 _MOVES_EACH = {37: 40, 121: 200}
@@ -49,10 +49,12 @@ _COLORS = ("red", "amber", "green", "blue", "violet", "black")  # of drawing.SEA
 
 
 class State(NamedTuple):
+    """The board, and what follows from it."""
+
     board: Array  # int8[F] the seat on each field, -1 where it is free
-    moves: Array  # int32, turns so far: passes count, and so do the turns of seats that have finished
-    settled: Array  # float32[P] the scores that are decided, 0 for the others
-    legal: Array  # uint8[A / 8] the legal actions, eight a byte: searches and replays hold many states
+    moves: Array  # int32, turns so far, including passes and the skipped turns of seats that have finished
+    settled: Array  # float32[P] the final scores, 0 for seats without one
+    legal: Array  # uint8[A / 8] the legal actions, eight per byte: searches and replay buffers hold many states
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,14 @@ class ChineseCheckers(Game):
 
     def __post_init__(self) -> None:
         if self.fields not in _SEATS:
-            raise GameError(f"chinese-checkers is played on 37 or 121 fields, not {self.fields}.")
+            raise GameError(f"chinese-checkers needs fields=37 or 121, not {self.fields}.")
         if self.players not in _SEATS[self.fields]:
             allowed = "; ".join(f"{', '.join(map(str, seats))} with fields={size}" for size, seats in _SEATS.items())
-            raise GameError(f"players={self.players} with fields={self.fields}: chinese-checkers seats {allowed}.")
+            raise GameError(f"players={self.players} with fields={self.fields}: expected {allowed}.")
         if self.moves_each is not None and not 1 <= self.moves_each <= 100_000:
-            raise GameError(f"moves_each={self.moves_each}: every seat has from 1 to 100,000 moves.")
+            raise GameError(f"moves_each={self.moves_each}: expected 1 to 100,000 moves per seat.")
         if self.rules not in (None, "people"):
-            raise GameError(f"rules={plain(self.rules)}: chinese-checkers has its default rules or rules=people.")
+            raise GameError(f"rules={plain(self.rules)}: expected rules=people, or no rules for the default.")
         if self.rules and self.fields != 121:
             raise GameError(f"rules={self.rules} with fields={self.fields}: these rules need fields=121.")
         if self.moves_each == _MOVES_EACH[self.fields]:
@@ -109,7 +111,7 @@ class ChineseCheckers(Game):
     def init(self, key: Key) -> State:
         return self.arrange(jnp.asarray(self._start_board, jnp.int32), jnp.int32(0))
 
-    @partial(jax.jit, static_argnums=0)  # for callers who play single moves and compile nothing themselves
+    @partial(jax.jit, static_argnums=0)  # for callers that play single moves without compiling
     def arrange(self, board: Array, moves: Array, settled: Array | None = None) -> State:
         """The state with these pieces (int32[F], -1 where free) after `moves` moves; seat `moves` mod P is next."""
         settled = jnp.zeros(self.players) if settled is None else settled
@@ -118,7 +120,7 @@ class ChineseCheckers(Game):
         over = self._is_over(moves, settled)
         seat = moves % self.players
         turned = jnp.asarray(self._seating.turned)[seat]
-        seen = jnp.append(board, self.players)[turned]  # the field that does not exist is not free
+        seen = jnp.append(board, self.players)[turned]  # the missing field is not free
         legal = find_legal(self._moves, seen == seat, seen < 0)
         return State(board.astype(jnp.int8), moves, settled, jnp.packbits(legal & ~over))
 
@@ -146,10 +148,10 @@ class ChineseCheckers(Game):
         return state.settled
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
-        """The pieces of me, next, ..., then the fields of the board, my end zone and, with four seats, the next one's.
+        """The pieces of each seat, me first, then the fields, my end zone and, with four seats, the next seat's.
 
-        Four seats sit at uneven distances: only the last plane tells which neighbor is the near one. Where play
-        continues for places, P more planes are 1 for the seats that have finished: me, next, ...
+        Four seats sit at uneven distances: only the last plane shows which neighbor is near. If play continues for
+        places, P more planes are 1 for the seats that have finished, me first.
         """
         seat = self.mover(state) if seat is None else seat
         owners = (seat + jnp.arange(self.players)) % self.players
@@ -158,14 +160,15 @@ class ChineseCheckers(Game):
         if self._rules.skips_finished:
             finished = self._rules.finished(state.settled)[owners]
             planes.append(jnp.broadcast_to(finished, (self.fields, self.players)))
-        fields = jnp.pad(jnp.concatenate(planes, axis=1), ((0, 1), (0, 0)))  # nothing is where no field is
+        fields = jnp.pad(jnp.concatenate(planes, axis=1), ((0, 1), (0, 0)))  # cells without a field are empty
         seen = jnp.asarray(self._seating.turned)[seat][self._star.places]
         return fields[seen].astype(jnp.float32).reshape(self.observation_shape)
 
     def position(self, state: State) -> Array:
-        """The pieces, ten fields a word, the mover and whether it is over; not the moves made (Schulte 2021, section 7.1).
+        """The pieces, ten fields per word, the mover and whether the game is over (Schulte 2021, section 7.1).
 
-        Where play continues for places, also the scores so far: a zone that was full may be left by other seats.
+        The number of moves is left out. If play continues for places, the scores so far are included: other seats may
+        leave a zone that was full.
         """
         digits = jnp.pad((state.board + 1).astype(jnp.uint32), (0, -self.fields % 10)).reshape(-1, 10)
         words = (digits << (3 * jnp.arange(10, dtype=jnp.uint32))[None, :]).sum(axis=1, dtype=jnp.uint32)
@@ -173,27 +176,27 @@ class ChineseCheckers(Game):
         return jnp.append(words, state.settled.astype(jnp.uint32)) if self._rules.skips_finished else words
 
     def heuristic(self, state: State) -> Array:
-        """The rows each seat's pieces have gone up: -1 at the start, 1 with all of them in the end zone.
+        """How far each seat's pieces have advanced: -1 at the start, 1 with all of them in the end zone.
 
-        The moves that raise the mover's own number most are the Greedy agent's (Schulte 2021, section 4.2). Under `rules=people`
-        a seat that has finished has 1, wherever its other pieces are.
+        The Greedy player (Schulte 2021, section 4.2) takes the move that increases its own number most. Under
+        `rules=people` a seat that has finished has 1, wherever its other pieces are.
         """
         rows = jnp.where(pieces(state.board, self.players), jnp.asarray(self._seating.heights), 0).sum(axis=1)
         low = self._seating.heights[0][self._seating.starts[0]].sum()
         high = self._seating.heights[0][self._seating.ends[0]].sum()
-        judged = ((rows - low) * (2.0 / (high - low)) - 1.0).astype(jnp.float32)
-        return jnp.where(self._rules.finished(state.settled), 1.0, judged) if self.rules else judged
+        advance = ((rows - low) * (2.0 / (high - low)) - 1.0).astype(jnp.float32)
+        return jnp.where(self._rules.finished(state.settled), 1.0, advance) if self.rules else advance
 
     def move_name(self, action: int, state: State | None = None) -> str:
         if int(action) == self.num_actions - 1:
             return "pass"
         turned = self._seating.turned[0 if state is None else int(state.moves) % self.players]
         origin, target = (turned[field] for field in (self._moves.origins[action], self._moves.targets[action]))
-        off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step into the void, never legal
+        off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step off the board, never legal
         return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
 
     def draw(self, state: State) -> str:
-        """The board, the first and the last field of each row with their names; then the corner each seat goes to."""
+        """The board with the names of the first and last field of each row, then each seat's goal."""
         left, rows = self._star.points[:, 0].min(), dict[str, list[int]]()
         for field, name in enumerate(self._star.names):
             rows.setdefault(name[0], []).append(field)
@@ -226,11 +229,11 @@ class ChineseCheckers(Game):
         return self.max_moves - int(state.moves)
 
     def read(self, picture: str, *, moves: int = 0) -> State:
-        """The position of a picture such as `draw` makes, after `moves` moves; only the marks in it count."""
+        """The position in a drawing such as `draw` makes, after `moves` moves; everything but its marks is ignored."""
         marks = drawing.SEAT_MARKS[: self.players]
         seats = [marks.find(mark) for mark in picture if mark in "." + marks][: self.fields]
         if len(seats) < self.fields:
-            raise GameError(f"A picture of {self.id} has {self.fields} fields, not {len(seats)}:\n{picture}")
+            raise GameError(f"A drawing of {self.id} has {self.fields} fields, not {len(seats)}:\n{picture}")
         return self.arrange(jnp.array(seats, jnp.int32), jnp.int32(moves))
 
     def svg(self, state: State) -> str:
@@ -240,7 +243,7 @@ class ChineseCheckers(Game):
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """With two seats left and right can be exchanged; with more, that would turn the order of play round."""
+        """With two seats left and right can be exchanged; with more, that would reverse the order of play."""
         if self.players != 2:
             return (self.identity,)
         board = self._star
@@ -253,7 +256,7 @@ class ChineseCheckers(Game):
         return int(self._seating.heights[seat].argmax())
 
     def _skip_finished(self, moves: Array, settled: Array) -> Array:
-        """The turn of the next seat that has not finished; the turns it passes over count as moves."""
+        """The turn of the next seat that has not finished; skipped turns count as moves."""
         if not self._rules.skips_finished:
             return moves
         ahead = moves + jnp.arange(self.players)

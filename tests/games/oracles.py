@@ -1,4 +1,4 @@
-"""Random games of ours played again by pgx and by OpenSpiel, and positions counted breadth first.
+"""Random games compared with pgx and OpenSpiel, and positions counted breadth first.
 
 Axis letters: B games, T plies.
 """
@@ -14,7 +14,7 @@ import pytest
 
 
 class Record(NamedTuple):
-    """Random games, the end repeating itself: what stood before each action, and the action."""
+    """Random games: the position before each action, and the action; finished games repeat their last position."""
 
     legal: np.ndarray  # bool[B, T, A]
     mover: np.ndarray  # int32[B, T]
@@ -43,16 +43,16 @@ def random_games(game, count: int, seed: int = 0) -> Record:
 
 def assert_pgx_agrees(record: Record, name: str) -> None:
     """Legal moves, mover, end and scores of every position, as pgx has them."""
-    judge = pytest.importorskip("pgx").make(name)
+    oracle = pytest.importorskip("pgx").make(name)
 
     def ply(state, action):
         over = state.terminated | state.truncated
-        stepped = judge.step(state, action)
+        stepped = oracle.step(state, action)
         after = jax.tree.map(lambda new, old: jnp.where(over, old, new), stepped, state)
         return after, (state.legal_action_mask & ~over, state.current_player, over, state.rewards)
 
     def play(key, actions):
-        start = judge.init(key)
+        start = oracle.init(key)
         return start.current_player, jax.lax.scan(ply, start, actions)[1]
 
     keys = jax.random.split(jax.random.key(0), len(record.action))
@@ -67,11 +67,11 @@ def assert_pgx_agrees(record: Record, name: str) -> None:
 
 def assert_openspiel_agrees(record: Record, name: str) -> None:
     """Legal moves, mover, end and scores of every position, as OpenSpiel has them."""
-    judge = pytest.importorskip("pyspiel").load_game(name)
+    oracle = pytest.importorskip("pyspiel").load_game(name)
     for legal, mover, over, scores, actions in zip(
         record.legal, record.mover, record.over, record.scores, record.action, strict=True
     ):
-        state = judge.new_initial_state()
+        state = oracle.new_initial_state()
         for ply, action in enumerate(actions.tolist()):
             assert over[ply] == state.is_terminal()
             if over[ply]:
@@ -87,12 +87,12 @@ def count_by_ply(game, plies: int, width: int) -> tuple[list[int], list[int]]:
     """Distinct positions at each ply from 0, and the games that end there; `width` bounds the positions expanded."""
     expand = jax.jit(jax.vmap(lambda s: jax.vmap(lambda a: game.step(s, a))(jnp.arange(game.num_actions))))
     words_of = jax.jit(jax.vmap(jax.vmap(game.position)))
-    judge = jax.jit(jax.vmap(lambda s: (game.legal(s), game.over(s))))
+    oracle = jax.jit(jax.vmap(lambda s: (game.legal(s), game.over(s))))
     states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), game.init(jax.random.key(0)))
     paths = np.ones(1, np.int64)  # ways to reach each position
     positions, ended = [1], [0]
     for _ in range(plies):
-        legal, _ = (np.asarray(part)[: len(paths)] for part in judge(states))
+        legal, _ = (np.asarray(part)[: len(paths)] for part in oracle(states))
         parents, actions = np.nonzero(legal)
         children = expand(states)
         words = np.asarray(words_of(children))[parents, actions]
@@ -104,6 +104,6 @@ def count_by_ply(game, plies: int, width: int) -> tuple[list[int], list[int]]:
             break
         rows, columns = (np.pad(index[first], (0, width - len(first))) for index in (parents, actions))
         states = jax.tree.map(lambda leaf, rows=rows, columns=columns: leaf[rows, columns], children)
-        over = np.asarray(judge(states)[1])[: len(paths)]
+        over = np.asarray(oracle(states)[1])[: len(paths)]
         ended.append(int(paths[over].sum()))
     return positions, ended

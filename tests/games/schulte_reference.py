@@ -1,4 +1,4 @@
-"""A slow twin of Schulte's Chinese checkers, written from the thesis's text: dictionaries, sets and recursion, no arrays.
+"""A slow reference implementation of Schulte's Chinese checkers, written from the text of the thesis without arrays.
 
 Fields are (row, column) of the thesis's figure 2.2.0 and players are 1, 2, 3 as there. Quotations are the thesis's.
 """
@@ -98,7 +98,7 @@ FIELD_OF_NAME = {name(field): field for field in BOARD}
 NAMES = {field: text for text, field in FIELD_OF_NAME.items()}
 
 
-class Twin:
+class Reference:
     """One game."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Laws on paper, which need the game alone: what it is, what it declares, which shapes it answers in."""
+"""Laws about the game alone: what it declares, and the shapes of its answers."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def is_made_by_its_id(game: Game) -> str | None:
         made = registry.make(game.id)
     except GameError as error:
         if _is_registered(game.name):
-            return f"{game.name!r} is registered, but {game.id!r} makes no game: {first_line(error)}"
+            return f"{game.name!r} is registered, but {game.id!r} does not make a game: {first_line(error)}"
         raise DoesNotApply(f"{game.id!r} is not a registered game.") from None
     return None if made == game else f"{game.id!r} makes another game: expected {game!r}, got {made!r}."
 
 
 def declares_possible_numbers(game: Game) -> str | None:
-    """Seats, actions, moves, planes and version count from 1, and 0 lies within the range of scores."""
+    """Seats, actions, moves, planes and version are at least 1, and 0 lies within the score range."""
     for name in ("num_players", "num_actions", "max_moves", "version"):
         number = getattr(game, name)
         if not isinstance(number, int) or number < 1:
-            return f"{name} is {number!r}; expected a whole number from 1."
+            return f"{name} is {number!r}; expected a whole number of at least 1."
     shape, (low, high) = game.observation_shape, game.score_range
     if len(shape) != 3 or not all(isinstance(side, int) and side >= 1 for side in shape):
-        return f"observation_shape is {shape}; expected three whole numbers from 1: height, width, planes."
+        return f"observation_shape is {shape}; expected three whole numbers of at least 1: height, width, planes."
     if not (math.isfinite(low) and math.isfinite(high) and low < high and low <= 0 <= high):
-        return f"score_range is {(low, high)}; expected finite low < high, and 0 not outside them."
+        return f"score_range is {(low, high)}; expected finite low < high with 0 between them."
     return None
 
 
@@ -89,13 +89,16 @@ def answers_in_shape(game: Game) -> str | None:
     )
 
 
-def turns_are_permutations(game: Game) -> str | None:
+def symmetries_are_permutations(game: Game) -> str | None:
     """Symmetries are permutations of all cells and of all actions, the identity first."""
     height, width, _ = game.observation_shape
-    for number, turn in enumerate(game.symmetries):
-        for name, order, size in (("cells", turn.cells, height * width), ("actions", turn.actions, game.num_actions)):
+    for number, symmetry in enumerate(game.symmetries):
+        for name, order, size in (
+            ("cells", symmetry.cells, height * width),
+            ("actions", symmetry.actions, game.num_actions),
+        ):
             if not np.array_equal(np.sort(order), np.arange(size)):
-                return f"symmetries[{number}].{name} is no permutation of 0 to {size - 1}: {np.asarray(order)}"
+                return f"symmetries[{number}].{name} is not a permutation of 0 to {size - 1}: {np.asarray(order)}"
             if number == 0 and not np.array_equal(order, np.arange(size)):
                 return f"symmetries[0].{name} is not the identity: {np.asarray(order)}"
     return None if game.symmetries else "There are no symmetries; expected at least the identity."
@@ -107,7 +110,7 @@ LAWS: tuple[Law, ...] = (
     declares_possible_numbers,
     keeps_shapes,
     answers_in_shape,
-    turns_are_permutations,
+    symmetries_are_permutations,
 )
 
 

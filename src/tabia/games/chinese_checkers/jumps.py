@@ -1,14 +1,14 @@
-"""Every move on a star as a table, and which of them a position allows: steps, ladders, the pass.
+"""All moves on a star as a table, and the legal ones of a position: steps, chains of jumps, the pass.
 
-A jump goes two fields along a direction, so it keeps the parity of row and column: that parts the board into four
-jump grids, and a ladder, which is any number of jumps by one piece, ends in the grid where it began. So actions are
+A jump goes two fields along a direction, so it keeps the parity of row and column. That divides the board into four
+jump grids, and a chain, any number of jumps by one piece, ends in the grid where it started. The actions are
 
     fields x 6 steps  |  pairs of fields in grid 1  |  grid 2  |  grid 3  |  grid 4  |  pass
-    25 x 6 = 150      |  9 x 9                      |  6 x 6   |  6 x 6   |  4 x 4   |  1       = 320 (37 fields, Schulte 2021)
-    121 x 6 = 726     |  37 x 37                    |  28 x 28 |  28 x 28 |  28 x 28 |  1       = 4,448 (121 fields)
+    25 x 6 = 150      |  9 x 9                      |  6 x 6   |  6 x 6   |  4 x 4   |  1     = 320 on 37 fields
+    121 x 6 = 726     |  37 x 37                    |  28 x 28 |  28 x 28 |  28 x 28 |  1     = 4,448 on 121 fields
 
-always seen from the bottom corner. Axis letters: A actions, F fields (the number F: none), G grids, N fields of the
-largest grid, W words of 32 bits that hold N.
+as seen from the bottom corner (Schulte 2021). Axis letters: A actions, F fields (the number F is the missing field),
+G grids, N fields of the largest grid, W words of 32 bits that hold N.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.star import Star
+from tabia.games.chinese_checkers.star import Star
 
 
 class Moves(NamedTuple):
@@ -28,16 +28,16 @@ class Moves(NamedTuple):
 
     origins: np.ndarray  # [A] the field moved from, F for the pass
     targets: np.ndarray  # [A] the field moved to, F for the pass and for steps off the board
-    landings: np.ndarray  # [fields * 6] the targets of the steps, F where the rules never allow them
-    grids: np.ndarray  # [G, N] the fields of the jump grids, filled up with F
+    landings: np.ndarray  # [fields * 6] the targets of the steps, F where the rules never allow it
+    grids: np.ndarray  # [G, N] the fields of the jump grids, padded with F
     sizes: tuple[int, ...]  # the fields of each grid
     jumped: np.ndarray  # [G, N, 6] the field a jump goes over
-    landed: np.ndarray  # [G, N, 6] the field behind it, F where the rules never allow to land there
+    landed: np.ndarray  # [G, N, 6] the field behind it, F where the rules never allow landing
     places: np.ndarray  # [G, N, 6] the same as a place in the grid
 
 
 def moves(board: Star, ground: np.ndarray, kept: np.ndarray) -> Moves:
-    """The moves of a seat that may stand on `ground` and not leave `kept` (bool[F] each) again."""
+    """The moves of a seat that may stand on `ground` and may not leave `kept` (bool[F] each)."""
     none = len(board.names)
     ground, kept = np.append(ground, False), np.append(kept, False)
     fields = np.flatnonzero(ground)
@@ -48,13 +48,13 @@ def moves(board: Star, ground: np.ndarray, kept: np.ndarray) -> Moves:
         place[grid] = np.arange(len(grid))
 
     def allowed(landing: np.ndarray) -> np.ndarray:
-        """[F + 1, 6]: where each field's moves land, if they may."""
+        """[F + 1, 6]: where each field's moves land, F where they may not."""
         return np.where(ground[landing] & (kept[landing] | ~kept[:, None]), landing, none)
 
     behind = np.stack([board.neighbors[over, way] for way, over in enumerate(board.neighbors.T)], axis=1)
     steps = [np.repeat(fields, 6), board.neighbors[fields].reshape(-1)]
-    ladders = [np.stack(np.meshgrid(grid, grid, indexing="ij")).reshape(2, -1) for grid in grids]
-    origins, targets = np.concatenate([steps, *ladders, [[none], [none]]], axis=1)
+    chains = [np.stack(np.meshgrid(grid, grid, indexing="ij")).reshape(2, -1) for grid in grids]
+    origins, targets = np.concatenate([steps, *chains, [[none], [none]]], axis=1)
     landed = allowed(behind)[padded]
     return Moves(
         origins=origins,
@@ -78,7 +78,7 @@ def _grids(board: Star, fields: np.ndarray) -> list[np.ndarray]:
 def mirrored(board: Star, moves: Moves) -> np.ndarray:
     """[A]: each action with left and right exchanged."""
     none, number = len(board.names), np.arange(len(moves.origins))
-    # Steps off the board end nowhere: there the direction, mirrored by ^ 1, stands for the target.
+    # Steps off the board have no target: their direction, mirrored by ^ 1, takes its place.
     off = (moves.targets == none) & (number < moves.landings.size)
     ends = np.where(off, none + 1 + number % 6, moves.targets)
     mirror = np.append(board.mirrored, none + 1 + (np.arange(6) ^ 1))
@@ -87,19 +87,19 @@ def mirrored(board: Star, moves: Moves) -> np.ndarray:
 
 
 def find_legal(moves: Moves, own: Array, free: Array) -> Array:
-    """bool[A]: the moves open to a seat with pieces on `own`, given the `free` fields (bool[F + 1] each)."""
+    """bool[A]: the legal moves of a seat with pieces on `own`, given the `free` fields (bool[F + 1] each)."""
     steps = own[moves.origins[: moves.landings.size]] & free[moves.landings]
     words = jnp.where(own[moves.grids][:, :, None], reach(moves, free), jnp.uint32(0))
-    ladders = [_unpacked(words[grid, :size], size) for grid, size in enumerate(moves.sizes)]
+    chains = [_unpacked(words[grid, :size], size) for grid, size in enumerate(moves.sizes)]
     stuck = ~(steps.any() | (words != 0).any())
-    return jnp.concatenate([steps, *ladders, stuck[None]])
+    return jnp.concatenate([steps, *chains, stuck[None]])
 
 
 def reach(moves: Moves, free: Array) -> Array:
-    """uint32[G, N, W]: as bits, the fields of its grid on which a ladder from each field can end.
+    """uint32[G, N, W]: as bits, the fields of its grid on which a chain from each field can end.
 
-    One answer serves all pieces, though each leaves its own field free when it moves: a ladder cannot jump over
-    that field, which lies in its grid, and gains nothing by landing there, where it could start as well.
+    One result serves all pieces, although each frees its own field when it moves: a chain cannot jump over that
+    field, which lies in its own grid, and gains nothing by landing where it started.
     """
     number = moves.grids.shape[1]
     bits = np.zeros((number, (number + 31) // 32), np.uint32)  # [N, W]
@@ -108,7 +108,7 @@ def reach(moves: Moves, free: Array) -> Array:
     words = jnp.where(jumps[..., None], bits[moves.places], jnp.uint32(0))
 
     def through(place: Array, words: Array) -> Array:
-        """Warshall's step: whatever reaches `place` reaches what can be reached from it."""
+        """Warshall's step: a field that reaches `place` reaches everything that `place` reaches."""
         there = words[:, :, place // 32] >> jnp.uint32(place % 32) & 1 == 1
         return words | jnp.where(there[..., None], words[:, place, None], jnp.uint32(0))
 

@@ -1,4 +1,4 @@
-"""The three rule sets of Chinese checkers: where pieces may go, when a seat has finished, what it scores.
+"""The three rule sets of Chinese checkers: where pieces may go, when a seat has finished, and its score.
 
             pieces must not                     a seat finishes with                      scores by place
 Schulte     enter points of the star of other   first: its end zone full of own pieces,   3, 1, 0
@@ -22,7 +22,7 @@ from jax import Array
 
 @dataclass(frozen=True)
 class Rules(abc.ABC):
-    """One rule set. Every place that a seat can win scores something, so a settled score is never 0."""
+    """One rule set. Every place that a seat can win has a score other than 0, so 0 means not settled."""
 
     players: int
 
@@ -36,7 +36,8 @@ class Rules(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def score_range(self) -> tuple[float, float]: ...
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
 
     @property
     def scores_to_settle(self) -> int:
@@ -48,6 +49,7 @@ class Rules(abc.ABC):
         """float32[P]: the scores after a move, given the board int[F], the end zones bool[P, F] and the old scores."""
 
     def decided(self, settled: Array) -> Array:
+        """bool: whether the game is over."""
         return jnp.count_nonzero(settled) >= self.scores_to_settle
 
     def finished(self, settled: Array) -> Array:
@@ -81,7 +83,7 @@ class OpenSpiel(Rules):
 
 
 class People(Rules):
-    """The game as people play it: nobody can hold a draw by staying at home, and all play for places."""
+    """The game as people play it: staying in the start zone cannot force a draw, and all play for places."""
 
     keeps_end_zone = True
 
@@ -107,7 +109,7 @@ class People(Rules):
         present = (pieces(board, self.players) & ends).any(axis=1)
         finishes = _full(board, ends) & present & (settled == 0)
         settled = jnp.where(finishes, jnp.asarray(self.prizes)[jnp.count_nonzero(settled)], settled)
-        # With two seats the loser has -1, so that a game stopped by the move limit, 0 each, is a draw.
+        # With two seats the loser gets -1, so that a game that reaches the move limit, 0 each, is a draw.
         return jnp.where(settled.any() & (settled == 0), -1.0, settled) if self.players == 2 else settled
 
 
@@ -117,5 +119,5 @@ def pieces(board: Array, players: int) -> Array:
 
 
 def _full(board: Array, ends: np.ndarray) -> Array:
-    """bool[P]: whether each end zone is full, whoever's pieces fill it."""
+    """bool[P]: whether each end zone is full of any pieces."""
     return ((board >= 0)[None, :] | ~ends).all(axis=1)

@@ -4,14 +4,14 @@
                h1  h2               has 121. Fields are numbered row by row from the top left: field 0 is i1, field
      g1  g2  g3  g4  g5  g6  g7     36 is a1. A name is the row's letter, from the bottom, and the place along it.
        f1  f2  f3  f4  f5  f6
-         e1  e2  e3  e4  e5         As a square array (Schulte 2021, figure 2.2.0) each row shifts half a field to the left of
-       d1  d2  d3  d4  d5  d6       the one below it, so that the neighbors of [row, column] lie at [0, -1], [0, 1],
-     c1  c2  c3  c4  c5  c6  c7     [-1, 0] (upper left), [-1, 1] (upper right), [1, -1] (lower left) and [1, 0].
+         e1  e2  e3  e4  e5         In the square array (Schulte 2021, figure 2.2.0) each row shifts half a field to
+       d1  d2  d3  d4  d5  d6       the left of the one below it. So the neighbors of [row, column] lie at [0, -1],
+     c1  c2  c3  c4  c5  c6  c7     [0, 1], [-1, 0] (upper left), [-1, 1] (upper right), [1, -1] and [1, 0].
                b1  b2
                  a1                 Corners are counted clockwise from the bottom: 0 (a1), 1 (c1), 2 (g1), 3 (i1), ...
 
-Offsets from the center, x to the right, y down and z = -x - y, make a turn by 60 degrees a change of letters and
-signs. Axis letters: F fields, P seats. The number F stands for a field that does not exist.
+With offsets from the center, x to the right, y down and z = -x - y, a rotation by 60 degrees permutes the letters and
+changes signs. Axis letters: F fields, P seats. The number F stands for a field that does not exist.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-DIRECTIONS = {  # rows and columns a step
+DIRECTIONS = {  # rows and columns per step
     "left": (0, -1),
     "right": (0, 1),
     "upper left": (-1, 0),
@@ -30,7 +30,7 @@ DIRECTIONS = {  # rows and columns a step
     "lower right": (1, 0),
 }
 CORNERS = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
-"""Where the seats sit, by their number."""
+"""The corners of the seats, by the number of seats."""
 
 
 class Star(NamedTuple):
@@ -59,7 +59,7 @@ def star(radius: int) -> Star:
     number = {tuple(offset): field for field, offset in enumerate(offsets.tolist())}
 
     def find(places: np.ndarray) -> np.ndarray:
-        """The fields at these offsets, and that the missing one stays missing."""
+        """The fields at these offsets, then the missing field."""
         return np.array([*(number.get(tuple(place), len(number)) for place in places.tolist()), len(number)])
 
     steps = np.array([(column, row, -column - row) for row, column in DIRECTIONS.values()])
@@ -99,7 +99,7 @@ def corner(board: Star, number: int, *, size: int) -> np.ndarray:
 
 
 class Seating(NamedTuple):
-    """What the board is to each seat."""
+    """The board from each seat's point of view."""
 
     turned: np.ndarray  # [P, F + 1] the field a seat sees where seat 0 sees field f
     heights: np.ndarray  # [P, F] rows a field lies up the board as the seat sees it
@@ -109,7 +109,7 @@ class Seating(NamedTuple):
 
 @cache
 def seating(radius: int, players: int, pieces: int) -> Seating:
-    """The seats at their corners, each facing the corner across."""
+    """The seats at their corners, each facing the opposite corner."""
     board, corners = star(radius), CORNERS[players]
     turned = board.turned[list(corners)]
     heights = np.stack([board.heights[np.argsort(turn[:-1])] for turn in turned])

@@ -1,4 +1,4 @@
-"""Laws of the rules, judged on the record of random games."""
+"""Laws about the rules, checked on the record of random games."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tabia.games.laws.law import DoesNotApply, Law
-from tabia.games.laws.record import ASPECTS, Trials
-from tabia.games.laws.trials import look
+from tabia.games.laws.random_games import look
+from tabia.games.laws.trials import ASPECTS, Trials
 
 
 def mover_is_a_seat(played: Trials) -> str | None:
@@ -31,9 +31,7 @@ def ends_in_time(played: Trials) -> str | None:
     """Every game ends within max_moves."""
     plies, running = len(played.plies.over) - 1, ~played.plies.over.any(axis=0)
     if running.any() and plies < played.game.max_moves:
-        raise DoesNotApply(
-            f"Games still ran after {plies} of {played.game.max_moves} moves and were not followed further."
-        )
+        raise DoesNotApply(f"Games still ran after {plies} of {played.game.max_moves} moves and were stopped there.")
     return (
         f"max_moves is {plies}, but the game is not over {played.place(plies, int(running.argmax()))}."
         if running.any()
@@ -97,7 +95,7 @@ def chance_is_declared(played: Trials) -> str | None:
 
 
 def alone_as_in_a_batch(played: Trials) -> str | None:
-    """One state alone, not compiled, is judged and moved on as in a compiled batch."""
+    """One state alone, not compiled, gives the same answers and the same next state as in a compiled batch."""
     for ply, g, state in played.states(3):
         kept, action = played.kept[ply], jnp.int32(played.plies.action[ply, g])
         alone = look(played.game, state)._asdict()
@@ -124,7 +122,7 @@ def mover_observes_by_default(played: Trials) -> str | None:
     )
 
 
-def heuristic_is_a_judgment(played: Trials) -> str | None:
+def heuristic_is_in_range(played: Trials) -> str | None:
     """A heuristic is finite and lies in -1 to 1."""
     if not played.game.has_heuristic:
         raise DoesNotApply("The game has no heuristic.")
@@ -133,20 +131,20 @@ def heuristic_is_a_judgment(played: Trials) -> str | None:
     return played.first(wrong & played.reached, lambda at: f"The heuristic is {values[at]}, not all within -1 to 1")
 
 
-def turned_games_are_games(played: Trials) -> str | None:
-    """A game played turned shows the turned board and legal moves, and the same mover, end and scores."""
+def symmetric_games_agree(played: Trials) -> str | None:
+    """A game played under a symmetry shows the transformed board and moves, and the same mover, end and scores."""
     differs = played.plies.turned_differs  # [T, G, S, 5]
 
-    def told(at: tuple[int, int]) -> str:
+    def describe(at: tuple[int, int]) -> str:
         number = int(differs[at].any(axis=-1).argmax())
         aspects = ", ".join(name for name, wrong in zip(ASPECTS, differs[at][number], strict=True) if wrong)
-        return f"The game turned by symmetries[{number}] is another game; they differ in {aspects}"
+        return f"The game under symmetries[{number}] is a different game; they differ in {aspects}"
 
-    return played.first(differs.any(axis=(-1, -2)) & played.reached, told)
+    return played.first(differs.any(axis=(-1, -2)) & played.reached, describe)
 
 
 def equal_words_mean_one_future(played: Trials) -> str | None:
-    """Equal `position` words mean the same mover, legal moves, end, scores, and equal words after equal actions."""
+    """Equal `position` words mean equal mover, legal moves, end and scores, and equal words after equal actions."""
     seen: dict[bytes, tuple[bytes, tuple[int, int]]] = {}
     following = played.plies.position[1:]
     for ply, g in zip(*np.nonzero(played.reached), strict=True):
@@ -157,8 +155,8 @@ def equal_words_mean_one_future(played: Trials) -> str | None:
         for question, answer in facts.items():
             earlier, place = seen.setdefault(question, (answer, (ply, g)))
             if earlier != answer:
-                said = "say different things" if question == words else "part ways after the same action"
-                return f"Equal words, but the states {said}: {played.place(*place)}, and {played.place(ply, g)}."
+                how = "answer differently" if question == words else "differ after the same action"
+                return f"Equal words, but the states {how}: {played.place(*place)}, and {played.place(ply, g)}."
     return None
 
 
@@ -176,8 +174,8 @@ LAWS: tuple[Law, ...] = (
     alone_as_in_a_batch,
     observations_are_numbers,
     mover_observes_by_default,
-    heuristic_is_a_judgment,
-    turned_games_are_games,
+    heuristic_is_in_range,
+    symmetric_games_agree,
     equal_words_mean_one_future,
 )
 

@@ -1,4 +1,4 @@
-"""Laws of what people read: move names, whole games as text, drawings."""
+"""Laws about what people read: move names, games as text, drawings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from tabia.games import moves
 from tabia.games.laws.law import Law
-from tabia.games.laws.record import Trials
+from tabia.games.laws.trials import Trials
+from tabia.games.session import Session
 
 _NAMES = 200_000  # names a check may ask for where every action's name is compared with every other's
 
@@ -64,8 +64,9 @@ def games_come_back_from_text(played: Trials) -> str | None:
         can_move = played.plies.choices[:60, g] > 0
         count = len(can_move) if can_move.all() else int(can_move.argmin())
         actions = [int(action) for action in played.plies.action[:count, g]]
-        written = moves.names(played.game, actions, seed=played.seed + g)
-        read = moves.actions(played.game, written, seed=played.seed + g)
+        session = Session.replay(played.game, actions, seed=played.seed + g)
+        written = " ".join(map(played.game.move_name, session.actions, session.states))
+        read = list(Session.from_moves(played.game, written, seed=played.seed + g).actions)
         if read != actions:
             return f"{actions} was written {written!r} and read back as {read}."
     return None
@@ -87,7 +88,7 @@ def pictures_are_svg(played: Trials) -> str | None:
         try:
             root = ElementTree.fromstring(picture)
         except ElementTree.ParseError as error:
-            return f"svg is no XML ({error}), {played.place(ply, g)}: {picture[:60]!r}"
+            return f"svg is not XML ({error}), {played.place(ply, g)}: {picture[:60]!r}"
         if root.tag.rpartition("}")[2] != "svg":
             return f"The root of svg is <{root.tag}>, {played.place(ply, g)}; expected <svg>."
     return None
@@ -104,7 +105,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def _clash(names: list[str], actions: list[int]) -> str | None:
-    """Two actions with one name; case does not part names, because people's typing does not."""
+    """Two actions with the same name, ignoring case, as people type."""
     first: dict[str, int] = {}
     for name, action in zip(names, actions, strict=True):
         if first.setdefault(name.lower(), action) != action:
