@@ -9,7 +9,7 @@ from tabia import __version__
 
 project = "Tabia"
 author = "The Tabia authors"
-copyright = "The Tabia authors; Apache-2.0"
+project_copyright = "The Tabia authors; Apache-2.0"
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "generated", "mathml", "repository_links"]

@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 PLACE = re.compile(r"^<!-- generated: (\S+) -->$", re.MULTILINE)
+EXAMPLES = re.compile(r"(?:^  .*\n?)+", re.MULTILINE)
 PACKAGES = ("games", "search", "solvers", "networks", "players", "evaluation", "training", "core")
 
 
@@ -104,7 +106,7 @@ def _package(package: str) -> str:
 
 
 def _exported(module: Any) -> Iterator[str]:
-    """Names that a package's `__init__` imports under their own name (`from x import Y as Y`), or lists in `__all__`."""
+    """The names in a package's `__all__`, or those it imports as themselves (`from x import Y as Y`)."""
     yield from getattr(module, "__all__", ())
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.ImportFrom) and not hasattr(module, "__all__"):
@@ -135,7 +137,7 @@ def _attribute_docs(owner: type) -> dict[str, str]:
     except (OSError, TypeError):
         return {}
     docs = {}
-    for field, text in zip(body, body[1:], strict=False):
+    for field, text in itertools.pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
             docs[field.target.id] = inspect.cleandoc(text.value.value)  # type: ignore[union-attr, arg-type]
     return docs
@@ -163,9 +165,7 @@ def _parameters(params: Sequence[Any]) -> str:
         names = ", ".join(f"`{name}`" for name in param.opts) if param.param_type_name == "option" else ""
         names = names or f"`{param.metavar or param.name.upper()}`"
         value = param.default
-        unset = (
-            value is None or value is False or value in ((), ...) or callable(value) or "UNSET" in repr(value).upper()
-        )
+        unset = value is None or value is False or callable(value) or "UNSET" in repr(value).upper()
         default = "" if unset else f"`{value}`"
         rows.append((names, default, _plain(getattr(param, "help", None) or "")))
     return _table(("argument or option", "default", "meaning"), rows) if rows else ""
@@ -173,12 +173,9 @@ def _parameters(params: Sequence[Any]) -> str:
 
 def _plain(text: str) -> str:
     """Help text without Rich's markup: what is bold or an indented example becomes code."""
-    text = re.sub(
-        r"\[(?:bold|cyan|dim)\](.*?)\[/(?:\w+)?\]", r"`\1`", inspect.cleandoc(text).replace("\f", "").replace("\b", "")
-    )
-    return re.sub(
-        r"(?:^  .*\n?)+", lambda found: f"\n```\n{found[0].replace('`', '').rstrip()}\n```\n", text, flags=re.MULTILINE
-    )
+    text = inspect.cleandoc(text).replace("\f", "").replace("\b", "")
+    text = re.sub(r"\[(?:bold|cyan|dim)\](.*?)\[/(?:\w+)?\]", r"`\1`", text)
+    return EXAMPLES.sub(lambda found: f"\n```\n{textwrap.dedent(found[0]).replace('`', '').rstrip()}\n```\n", text)
 
 
 def _summary(thing: Callable[..., Any]) -> str:

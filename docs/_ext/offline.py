@@ -1,6 +1,6 @@
 """Fail if a page of the built site loads anything from elsewhere: a script, a style sheet, a font or a picture.
 
-python docs/_ext/offline.py docs/_build
+Usage: `python docs/_ext/offline.py docs/_build`.
 """
 
 from __future__ import annotations
