@@ -15,8 +15,8 @@ from tabia.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 GAME_PAGES = sorted((ROOT / "docs" / "games").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "docs" / "games.md", *GAME_PAGES]
-HEADINGS = ["Rules", "Board and actions", "Observation", "Moves as text", "Scores", "Yardstick", "Parameters"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "reference" / "games.md", *GAME_PAGES]
+HEADINGS = ["Rules", "Board and actions", "Observation", "Moves as text", "Scores", "Reference", "Parameters"]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?tabia (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
