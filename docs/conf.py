@@ -26,6 +26,7 @@ html_css_files = ["tabia.css"]
 html_copy_source = False
 html_show_sourcelink = False
 
+default_role = "code"  # docstrings write code in single backticks, as Markdown does
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

@@ -124,7 +124,7 @@ def _fields(owner: type, names: Sequence[str], values: Any, prefix: str = "") ->
     about = {name: text for parent in reversed(owner.__mro__[:-1]) for name, text in _attribute_docs(parent).items()}
     fields = {field.name: field for field in dataclasses.fields(owner)}
     rows = [
-        (f"`{prefix}{name}`", _shown(getattr(values, name)), _allowed(fields[name]), about.get(name, ""))
+        (f"`{prefix}{name}`", _default(fields[name], values), _allowed(fields[name]), about.get(name, ""))
         for name in names
     ]
     return _table(("setting", "default", "allowed", "meaning"), rows)
@@ -151,7 +151,10 @@ def _allowed(field: dataclasses.Field[Any]) -> str:
     return {"bool": "`true`, `false`"}.get(str(field.type), "")
 
 
-def _shown(value: Any) -> str:
+def _default(field: dataclasses.Field[Any], values: Any) -> str:
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        return "required"
+    value = getattr(values, field.name)
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return f"{value:,}" if isinstance(value, int) else f"`{value!r}`" if value not in ("", ()) else "empty"
