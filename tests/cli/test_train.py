@@ -172,13 +172,6 @@ def test_a_recipe_for_a_librarys_game_does_not_need_it_for_others(monkeypatch: p
     assert recipes.load("tictactoe").config("tictactoe").game == "tictactoe"
 
 
-def test_the_page_lists_every_recipe_as_it_is() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-    for recipe in map(recipes.load, recipes.names()):
-        game = "any game" if recipe.game == recipes.ANY else recipe.game
-        assert f"| `{recipe.name}` | {game}, {recipe.device.upper()} | {recipe.about} |" in page
-
-
 def test_recipes_are_told_and_each_can_be_read() -> None:
     told = json.loads(run("recipes", "--json").stdout)
     assert [recipe["name"] for recipe in told] == recipes.names()
