@@ -1,4 +1,4 @@
-"""The how-to pages on games and players are true: files are the examples, commands print what is shown, sessions run."""
+"""The how-to pages on games and players are true: files are the examples, commands print what is shown."""
 
 from __future__ import annotations
 
