@@ -99,9 +99,7 @@ def _package(package: str) -> str:
     exported = sorted(_exported(module), key=lambda name: (name.lower(), name))
     lines = [f"## `tabia.{package}`\n", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
     for name in exported:
-        value = getattr(module, name)
-        kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
-        lines += ["```{eval-rst}", f".. auto{kind}:: tabia.{package}.{name}", *_options(kind), "```", ""]
+        lines += ["```{eval-rst}", *_directive(f"tabia.{package}.{name}", getattr(module, name)), "```", ""]
     return "\n".join(lines)
 
 
@@ -116,8 +114,11 @@ def _exported(module: Any) -> Iterator[str]:
                     yield alias.name
 
 
-def _options(kind: str) -> list[str]:
-    return ["   :members:", "   :undoc-members:"] if kind == "class" else []
+def _directive(name: str, value: Any) -> list[str]:
+    """How Sphinx documents a name; for tables and type aliases only the name, as their docstrings are their type's."""
+    if inspect.isclass(value):
+        return [f".. autoclass:: {name}", "   :members:", "   :undoc-members:"]
+    return [f".. autofunction:: {name}" if inspect.isroutine(value) else f".. py:data:: {name}"]
 
 
 def _fields(owner: type, names: Sequence[str], values: Any, prefix: str = "") -> str:
