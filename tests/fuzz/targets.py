@@ -345,10 +345,16 @@ def _report(place: Path, stack: contextlib.ExitStack) -> Run:
         run_directory.metrics.write_bytes(content)
         (place / "machine.json").write_bytes(b"[" + content.replace(b"\n", b",") + b"]")
         lines = metrics.read(run_directory)
-        text = report.compose(
-            report.Found(run_directory, config, GAME, lines, strength.measured(lines), {}, "No ratings."),
-            network="none",
+        contents = report.Contents(
+            run=run_directory,
+            config=config,
+            game=GAME,
+            lines=lines,
+            evaluations=strength.measured(lines),
+            figures={},
+            ratings="No ratings.",
         )
+        text = report.compose(contents, network="none")
         outside = re.sub(r"(?<!\\)`[^`]*`", "", text)  # in code spans Markdown is literal
         assert "<" not in outside and "\x1b" not in text
 

@@ -40,8 +40,7 @@ def test_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
 
 
 def test_agent_has_a_card_and_measurements_with_commands(agent: Shipped) -> None:
-    card = (ROOT / agent.card).read_text(encoding="utf-8").replace(" \
-    ", " ")  # long commands span lines
+    card = (ROOT / agent.card).read_text(encoding="utf-8").replace(" \\\n    ", " ")  # long commands span lines
     assert agent.strength and agent.recipe in card and agent.device in card and "## A game" in card
     for one in agent.strength:
         assert one.figure in card and one.command in card
