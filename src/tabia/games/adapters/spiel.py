@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tabia.core.errors import did_you_mean
+from tabia.core.text import quote
 from tabia.games.adapters.host import HostGame
 from tabia.games.errors import GameError
 from tabia.games.game import Game
@@ -132,7 +133,7 @@ def _load(name: str, parameters: dict[str, Any], id: str) -> Any:
     for key in parameters:
         if key not in allowed:
             takes = did_you_mean(key, allowed) if allowed else "It takes none."
-            raise GameError(f"spiel:{name} takes no parameter {key!r}. {takes}")
+            raise GameError(f"spiel:{name} takes no parameter {quote(key)}. {takes}")
     try:
         return pyspiel.load_game(name, parameters)
     except Exception as error:  # OpenSpiel raises many kinds
