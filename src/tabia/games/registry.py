@@ -1,9 +1,9 @@
-"""From an id such as `connect:rows=6,columns=9,line=4` to a game, and the list of what there is.
+"""Makes games from ids such as `connect:rows=6,columns=9,line=4`, and lists Tabia's own.
 
-name                         tictactoe            a game of ours with its defaults
+name                         tictactoe            one of Tabia's games with default parameters
 name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
-pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
-path/to/file.py:Class        nim.py:Nim           a game of your own; the file is run
+pgx:name, spiel:name         pgx:chess            games of other libraries (extras `pgx`, `spiel`)
+path/to/file.py:Class        nim.py:Nim           a user's game; the file is run
 """
 
 from __future__ import annotations
