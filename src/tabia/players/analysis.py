@@ -56,7 +56,7 @@ class Analysis:
 
     @property
     def ranked(self) -> list[str]:
-        """The moves, best first: by score, visits, policy or value, whichever is known; ties start with the move played."""
+        """The moves, best first: by score, visits, policy or value; ties start with the move played."""
         order: Mapping[str, float] = self.scores or self.visits or self.policy or self.values or {}
         policy, values = self.policy or {}, self.values or {}
 
