@@ -167,6 +167,8 @@ def test_text_and_dot_show_the_same_tree() -> None:
     marked = [line.split()[1] for line in shown[2:] if line.split()[0] == "*"]
     bold = re.findall(r'root_\S+ \[label="(\S+?)\\n[^"]*", penwidth=3', picture.dot(found.tree))
     assert marked == bold == found.line[: len(bold)] and found.line[0] == found.move
+    drawn = [picture.render(found.tree, suffix) for suffix in (".txt", ".dot", ".svg")]
+    assert drawn == [draw(found.tree) for draw in (picture.text, picture.dot, picture.svg)]
 
 
 def test_a_random_move_is_reported_with_the_recommended_one() -> None:

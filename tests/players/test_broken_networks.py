@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -82,19 +81,6 @@ def test_compiled_calls_do_not_raise(broken: Path) -> None:
     assert actions.shape == (1,)
 
 
-@dataclass(frozen=True)
-class Constant(SearchPlayer):
-    search: Search
-    parameters: tuple[jax.Array, jax.Array]
-    seconds: float | None = None
-    until_agreed: bool = False
-    spec: str = "mine"
-
-    @property
-    def game(self) -> Game:
-        return self.search.game
-
-
 def constant(parameters, states, key) -> Evaluation:
     logits, values = (jnp.broadcast_to(leaf[None], (len(states.stones), *leaf.shape)) for leaf in parameters)
     return Evaluation(logits, values)
@@ -106,7 +92,7 @@ def test_values_out_of_range_are_reported(rule: object, value: float) -> None:
     """Values are scaled to [-1, 1]; larger ones would dominate every search."""
     search = Search(GAME, constant, 32, rule)
     with pytest.raises(PlayerError, match=f"mine: The evaluator {WORDS}"):
-        Constant(search, (jnp.zeros(9), jnp.full(2, value))).run(batch("b2"), KEY)
+        SearchPlayer(search, (jnp.zeros(9), jnp.full(2, value)), name="mine").run(batch("b2"), KEY)
 
 
 @pytest.mark.parametrize("rule", [Gumbel(gumbel_scale=0.0), Puct()])

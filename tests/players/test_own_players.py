@@ -188,7 +188,7 @@ def test_spec_makes_the_same_player(folder, spelled):
         ("mine.py:Broken", r"mine.py, line \d+, Broken.__init__ raised KeyError: 1"),
         ("mine.py:Last:cuont=2", r"class Last: it has no parameter 'cuont'. Did you mean count"),
         ("mine.py:Last:count=two", r"class Last: count=two: expected an integer"),
-        ("mine.py:Last:count", r"'count' in 'mine.py:Last:count' is no option"),
+        ("mine.py:Last:count", r"'count' in 'mine.py:Last:count' is not an option"),
         ("mine.py:Lats", r"mine.py has no class 'Lats'. Did you mean Lots or Last"),
         ("mien.py:Last", r"There is no file mien.py. Did you mean mine.py"),
         ("mine.py:Last:temperature=1", r"mine.py:Last.* has no policy"),

@@ -15,7 +15,7 @@ from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.minimax import Minimax, first
 
-from . import alphabeta_twin as reference
+from . import alphabeta_reference as reference
 from .positions import one, random_positions
 from .toy_games import Dice, Race, RaceState
 

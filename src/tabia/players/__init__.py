@@ -33,3 +33,4 @@ from tabia.players.spec import Spec as Spec
 from tabia.players.spec import parse as parse
 from tabia.players.tree_search import AlphaZeroPlayer as AlphaZeroPlayer
 from tabia.players.tree_search import MCTSPlayer as MCTSPlayer
+from tabia.players.tree_search import SearchPlayer as SearchPlayer

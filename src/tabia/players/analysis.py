@@ -25,7 +25,7 @@ from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
 from tabia.players.player import Choice, Player
 from tabia.players.simple import MinimaxPlayer
-from tabia.players.tree_search import SearchPlayer
+from tabia.players.tree_search import TreeSearchPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
 
 LONGEST_LINE = 60
@@ -88,8 +88,8 @@ def analyze_position(player: Player, state: State, key: Array, ply: int) -> Anal
         (player.player, *jax.random.split(key)) if isinstance(player, Modified) else (player, key, key)
     )
     over = bool(player.game.over(state))
-    result = inner.run(states, inner_key) if isinstance(inner, SearchPlayer) and not over else None
-    if isinstance(inner, SearchPlayer) and result is not None:
+    result = inner.run(states, inner_key) if isinstance(inner, TreeSearchPlayer) and not over else None
+    if isinstance(inner, TreeSearchPlayer) and result is not None:
         choice = inner.to_choice(result)
     else:
         choice = inner.choose(states, inner_key, plies)

@@ -6,12 +6,11 @@ programs. Axis letters: B positions, A actions, P seats.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -52,7 +51,7 @@ _TREE_BYTES = 2**26  # of one position's tree, if only the clock bounds the sear
 _TREES = 512  # trees of that size that fit into memory together
 
 
-class SearchPlayer(ABC):
+class TreeSearchPlayer:
     """Runs a tree search for each position.
 
     With `seconds` the search also stops by the clock, which covers the whole batch and is checked between chunks of
@@ -61,22 +60,20 @@ class SearchPlayer(ABC):
     unless the caller compiles the call.
     """
 
-    game: Game
-    seconds: float | None
-    until_agreed: bool
+    if TYPE_CHECKING:  # subclasses define these as fields or properties
 
-    @property
-    @abstractmethod
-    def search(self) -> Search: ...
-
-    @property
-    @abstractmethod
-    def spec(self) -> str: ...
-
-    @property
-    def parameters(self) -> Any:
-        """The parameters of the evaluator, a pytree of arrays."""
-        return None
+        @property
+        def game(self) -> Game: ...
+        @property
+        def spec(self) -> str: ...
+        @property
+        def search(self) -> Search: ...
+        @property
+        def parameters(self) -> Any: ...
+        @property
+        def seconds(self) -> float | None: ...
+        @property
+        def until_agreed(self) -> bool: ...
 
     @property
     def final_rule(self) -> Final | None:
@@ -122,8 +119,31 @@ class SearchPlayer(ABC):
             _ = self._budget, self.search
 
 
+@dataclass(frozen=True, eq=False)
+class SearchPlayer(TreeSearchPlayer):
+    """Any search as a player, with the parameters of its evaluator; it has a name but no spec."""
+
+    search: Search
+    parameters: Any = None
+    _: KW_ONLY
+    seconds: float | None = None
+    until_agreed: bool = False
+    name: str = "search"
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def game(self) -> Game:
+        return self.search.game
+
+    @property
+    def spec(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True)
-class MCTSPlayer(SearchPlayer):
+class MCTSPlayer(TreeSearchPlayer):
     """Monte Carlo tree search with random rollouts.
 
     - `simulations`: per move; the default is 800, or what fits into memory if `seconds` is given;
@@ -174,6 +194,10 @@ class MCTSPlayer(SearchPlayer):
         )
 
     @property
+    def parameters(self) -> None:
+        return None
+
+    @property
     def final_rule(self) -> Final | None:
         return FINAL_RULES[self.final]
 
@@ -185,7 +209,7 @@ class MCTSPlayer(SearchPlayer):
 
 
 @dataclass(frozen=True)
-class AlphaZeroPlayer(SearchPlayer):
+class AlphaZeroPlayer(TreeSearchPlayer):
     """A network with tree search.
 
     `source` is a shipped agent, a run directory or a file of weights, with an optional version ("runs/connect4@best"),
