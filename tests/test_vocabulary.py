@@ -65,8 +65,7 @@ REPLACED = {
 
 PHRASES = {
     "Learned": "TrainState",
-    "finish": "winning_moves_first",
-    "finishing": "winning_moves_first",
+    "Finishing": "WinningMovesFirst",
     "grow": "expand",
     "averaged": "ema",
     "last_board": "final_position",
@@ -100,12 +99,12 @@ OLD_KEYS = {
 }
 
 ALLOWED = {
-    # The environments of Gymnasium, PettingZoo and pgx, and Python's os.environ.
-    "env": ("adapters/", "exports/", "benchmarks/", "tests/games/test_adapters", "tests/games/test_exports"),
+    # The environments of Gymnasium, PettingZoo and pgx; in other tests, the environment variables of a subprocess.
+    "env": ("adapters/", "exports/", "benchmarks/", "tests/"),
     # What a Gymnasium environment returns beside an observation.
     "info": ("exports/", "tests/games/test_exports"),
-    # A circle drawn around a piece.
-    "ring": ("games/drawing.py",),
+    # A circle drawn around a piece, and toy games on a ring of fields.
+    "ring": ("games/drawing.py", "tests/search/"),
 }
 """Words with a second, proper use: a reason, and the places where it applies."""
 
@@ -169,7 +168,7 @@ def keys(tables: dict[str, Any], section: str = "") -> Iterator[tuple[str, str]]
 
 def test_names_split_into_words() -> None:
     assert words("MCTSPlayer_twoSeats2") == ["mcts", "player", "two", "seats", "2"]
-    assert wrong("string", "x.py") is None and wrong("ReplayRing", "x.py") and wrong("finish", "x.py")
+    assert wrong("string", "x.py") is None and wrong("ReplayRing", "x.py") and wrong("last_board", "x.py")
 
 
 def test_no_identifier_uses_a_replaced_word() -> None:
