@@ -12,7 +12,6 @@ from typer.testing import CliRunner, Result
 
 from tabia import players
 from tabia.cli.main import app
-from tabia.games.game import Game
 from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.players.tree_search import SearchPlayer
