@@ -74,7 +74,7 @@ def main(
     [bold]spiel:hex[/], or a class in a file of your own, [bold]nim.py:Nim[/]. [bold]tabia games[/] lists them.
 
     A PLAYER is a name with options such as [bold]random[/], [bold]mcts:simulations=800[/] or
-    [bold]az:connect4,simulations=64[/], or a class in a file of your own. docs/players.md lists them.
+    [bold]az:connect4,simulations=64[/], or a class in a file of your own. docs/reference/players.md lists them.
     """
 
 

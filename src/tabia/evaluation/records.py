@@ -15,7 +15,7 @@
     end: over
 
 The first line names the format. Header lines `key: value` follow, up to a blank line, and describe the file. Then come
-the games, each after a blank line, with all of these lines in this order. docs/evaluation.md explains each.
+the games, each after a blank line, with all of these lines in this order. docs/reference/files.md explains each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a spec such as `mcts:simulations=800,rule=uct` to a player of a game; docs/players.md lists all options."""
+"""From a spec such as `mcts:simulations=800,rule=uct` to a player of a game; docs/reference/players.md lists all options."""
 
 from __future__ import annotations
 
