@@ -51,7 +51,7 @@ class LostId(TicTacToe):
 
 
 @dataclass(frozen=True)
-class NoRoomForZero(Broken):
+class NoPlaceForZero(Broken):
     """Draws score 0, but scores are declared from 1 to 3."""
 
     score_range = (1.0, 3.0)
@@ -407,7 +407,7 @@ BROKEN: list[tuple[Game, set[Law]]] = [
     (Unequal(), {declaration.is_a_constant}),
     (BorrowedId(), {declaration.is_made_by_its_id}),
     (LostId(), {declaration.is_made_by_its_id}),
-    (NoRoomForZero(), {declaration.declares_possible_numbers, rules.scores_stay_in_range}),
+    (NoPlaceForZero(), {declaration.declares_possible_numbers, rules.scores_stay_in_range}),
     (NegativeVersion(), {declaration.declares_possible_numbers}),
     (DriftingType(), {declaration.keeps_shapes}),
     (WeakType(), {declaration.keeps_shapes}),

@@ -49,10 +49,10 @@ def test_agent_has_a_card_and_measurements_with_commands(agent: Shipped) -> None
 
 
 def test_command_lists_agents() -> None:
-    told = json.loads(CliRunner().invoke(app, ["agents", "--json"]).stdout)
-    assert [entry["name"] for entry in told] == runs.shipped()
+    listed = json.loads(CliRunner().invoke(app, ["agents", "--json"]).stdout)
+    assert [entry["name"] for entry in listed] == runs.shipped()
     words = CliRunner().invoke(app, ["agents"]).stdout
-    assert all(f"az:{entry['name']}" in words for entry in told)
+    assert all(f"az:{entry['name']}" in words for entry in listed)
 
 
 @pytest.mark.parametrize("name", ["star", "star2"])

@@ -134,7 +134,7 @@ def test_continued_searches_are_checked() -> None:
         continue_search(how, None, tree, jnp.zeros(4, jnp.int32), random_positions(games.make("connect4"), 4), KEY)
 
 
-def test_the_twin_does_not_guess() -> None:
+def test_the_reference_does_not_guess() -> None:
     from tabia.search.reference import Reference
 
     class Strange(Rule):

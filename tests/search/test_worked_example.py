@@ -86,7 +86,7 @@ def test_third_iteration_array_search() -> None:
     assert root[:-1, VISITS].sum() + 1 == 3
 
 
-def test_all_iterations_in_the_twin() -> None:
+def test_all_iterations_in_the_reference() -> None:
     first = Reference(GAME, network, 0, RULE).run(None, ROOT)
     assert {action + 1: edge.prior for action, edge in first.edges.items()} == pytest.approx(PRIORS)
     second = Reference(GAME, network, 1, RULE).run(None, ROOT)

@@ -229,13 +229,13 @@ def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, mon
     assert not list(run.checkpoints.glob(".*"))
 
 
-@pytest.mark.parametrize("room", [1_000, 20_000])
-def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory, watched, room: int) -> None:
+@pytest.mark.parametrize("limit", [1_000, 20_000])
+def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory, watched, limit: int) -> None:
     """The system refuses to write more, in the middle of the weights or of the state."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     sizes = [(run.checkpoints / "4" / name).stat().st_size for name in (checkpoint.WEIGHTS, checkpoint.STATE)]
     assert 1_000 < sizes[0] < 20_000 < sizes[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
         with pytest.raises(TrainingError, match=r"iteration 5 could not be saved.*File too large"):
             save(run, watched.training, 5)
