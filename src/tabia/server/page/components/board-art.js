@@ -49,7 +49,7 @@ export function pieceIcon(seat, look) {
 export function margins(board) {
   const frame = board.style === "drop" ? 0.2 : board.style === "star" || board.style === "hex" ? 0.1 : 0.06;
   const rows = board.rows?.length && !["drop", "star", "hex"].includes(board.style);
-  return { frame, left: frame + (rows ? 0.42 : 0), bottom: frame + (board.columns?.length ? 0.46 : 0) };
+  return { frame, left: frame + (rows ? 0.42 : 0), bottom: frame + (board.columns?.length && !["star", "hex"].includes(board.style) ? 0.46 : 0) };
 }
 
 /** The viewBox of a board. @param {any} board */
@@ -70,7 +70,8 @@ export function ground(board) {
     case "drop": return slab("hole", 28);
     case "plain": return svg`<g class="lines heavy">${lines(board, 1)}</g>`;
     case "go": return svg`${slab("wood", 10)}<g class="lines" transform="translate(50 50)">${lines({ ...board, width: board.width - 1, height: board.height - 1 }, 0)}</g>`;
-    case "star": case "hex": return star(board);
+    case "star": return star(board);
+    case "hex": return hexagons(board);
     case "checkered": return svg`${slab("rim", 10)}${squares(board, true)}`;
     default: return svg`${slab("rim", 10)}${squares(board, false)}`;
   }
@@ -107,22 +108,24 @@ function squares(board, checkered) {
   return parts;
 }
 
-/** Holes joined by lines to their neighbors at distance one. @param {any} board */
+/** Holes joined by lines. @param {any} board */
 function star(board) {
-  const links = [];
-  board.cells.forEach((/** @type {any} */ a, /** @type {number} */ index) => {
-    for (const b of board.cells.slice(index + 1)) {
-      if (Math.hypot(a.x - b.x, a.y - b.y) < 1.06) links.push(`M${a.x * UNIT} ${a.y * UNIT}L${b.x * UNIT} ${b.y * UNIT}`);
-    }
-  });
+  const at = (/** @type {number} */ cell) => `${board.cells[cell].x * UNIT} ${board.cells[cell].y * UNIT}`;
+  const links = (board.links ?? []).map((/** @type {number[]} */ [a, b]) => `M${at(a)}L${at(b)}`).join("");
   const r = (board.radius ?? 0.4) * UNIT;
-  return svg`<path class="link" d=${links.join("")}/>
-    ${board.cells.map(({ x, y, label }) => svg`<circle class="socket" cx=${x * UNIT} cy=${y * UNIT} r=${r}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`)}`;
+  return svg`<path class="link" d=${links}/>
+    ${board.cells.map((/** @type {any} */ { x, y, label, home }) => svg`<circle class="socket ${home === undefined || home === null ? "" : `home ${tone(home, board.colors)}`}" cx=${x * UNIT} cy=${y * UNIT} r=${r}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`)}`;
+}
+
+/** Hexagons side by side. @param {any} board */
+function hexagons(board) {
+  const corners = [[0, -0.577], [0.5, -0.289], [0.5, 0.289], [0, 0.577], [-0.5, 0.289], [-0.5, -0.289]];
+  return board.cells.map((/** @type {any} */ { x, y, label }) => svg`<polygon class="hexagon" points=${corners.map(([dx, dy]) => `${(x + dx) * UNIT},${(y + dy) * UNIT}`).join(" ")}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`);
 }
 
 /** Row and column names. @param {any} board */
 export function coordinates(board) {
-  if (["star", "hex"].includes(board.style) && !board.columns?.length) return nothing;
+  if (["star", "hex"].includes(board.style)) return nothing; // Their cells carry their names.
   const { frame: pad, left } = margins(board);
   const rows = left > pad ? board.rows : [];
   return svg`<g class="coordinates">

@@ -33,7 +33,9 @@ export class Motion {
     this.finish();
     if (still.matches || !before?.pieces || !after?.pieces || !after.last?.length || after.ply !== before.ply + 1) return;
     const find = (/** @type {number} */ cell) => root.querySelector(`[data-piece="${cell}"]`);
-    const path = after.last.map((/** @type {number} */ cell) => board.cells[cell]);
+    const seat = after.pieces[after.last[after.last.length - 1]];
+    const from = after.last.findLastIndex((/** @type {number} */ cell) => before.pieces[cell] === seat); // A chain of jumps goes on from here.
+    const path = after.last.slice(Math.max(from, 0)).map((/** @type {number} */ cell) => board.cells[cell]);
     const end = path[path.length - 1];
     const moved = find(after.last[after.last.length - 1]);
     if (path.length > 1) {

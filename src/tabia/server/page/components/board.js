@@ -66,9 +66,14 @@ export class Board extends Element {
 
   /** @param {Map<string, any>} changed */
   updated(changed) {
-    if (!changed.has("position") || !this.board?.cells) return;
+    if (!this.board?.cells || !this.position) return;
+    const root = /** @type {any} */ (this.querySelector("svg"));
+    if (changed.has("pending") && this.pending && this.shown !== this.position) {
+      this.motion.play(root, this.board, this.position, { ...this.shown, ply: this.position.ply + 1, flipped: [] });
+    }
+    if (!changed.has("position")) return;
     const wasDrawn = this.pendingShown && this.position?.ply === this.pendingShown.ply + 1 && !this.position.flipped?.length;
-    if (!wasDrawn) this.motion.play(/** @type {any} */ (this.querySelector("svg")), this.board, this.before, this.position);
+    if (!wasDrawn) this.motion.play(root, this.board, this.before, this.position);
     this.pendingShown = null;
   }
 

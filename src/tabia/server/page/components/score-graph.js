@@ -5,7 +5,7 @@
 import { html, nothing, svg } from "../lit.js";
 import { percent } from "../words.js";
 
-const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [640, 168, 40, 10, 12, 22];
+const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [440, 150, 42, 10, 12, 22];
 
 /**
  * @param {{scores: (number|null)[], plies: number, current: number, flaws: {ply: number, text: string}[], pick: (ply: number) => void, label: string}} graph
@@ -31,7 +31,7 @@ export function scoreGraph({ scores, plies, current, flaws, pick, label }) {
       ${points.length > 1 ? svg`<polygon class="under" points="${x(0)},${y(0.5)} ${points.join(" ")} ${points[points.length - 1].split(",")[0]},${y(0.5)}"/><polyline class="curve" points=${points.join(" ")}/>` : nothing}
       <line class="now" x1=${x(current)} x2=${x(current)} y1=${TOP} y2=${HEIGHT - BOTTOM}/>
       ${at === null || at === undefined ? nothing : svg`<circle class="dot" cx=${x(current)} cy=${y(at)} r="5"/>`}
-      ${flaws.map(({ ply, text }) => svg`<g class="flaw-dot"><title>${text}</title><circle cx=${x(ply)} cy=${y(scores[ply] ?? 0.5)} r="9"/><text x=${x(ply)} y=${y(scores[ply] ?? 0.5) + 4}>${ply}</text></g>`)}
+      ${flaws.map(({ ply, text }) => svg`<g class="flaw-dot"><title>${text}</title><circle cx=${x(ply)} cy=${y(scores[ply] ?? 0.5)} r="8.5"/><text x=${x(ply)} y=${y(scores[ply] ?? 0.5) + 4}>${ply}</text></g>`)}
     </svg>
     ${known <= plies ? html`<p class="soft small" role="status">Looking at move ${known} of ${plies + 1} …</p>` : nothing}`;
 }

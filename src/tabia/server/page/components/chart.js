@@ -1,0 +1,102 @@
+/**
+ * <tabia-chart>: curves over iterations or time, with bands and a legend that reads all series under the pointer.
+ *
+ * A thin layer over uPlot. Colors come from the theme. Emits `pick` with the x value of a click.
+ */
+import { Element, html } from "../lit.js";
+import uPlot from "../vendor/uplot/uPlot.js";
+import { duration, figure, percent } from "../words.js";
+
+/** @typedef {{label: string, x: number[], y: (number|null)[], low?: number[], high?: number[], dashed?: boolean, tone?: number}} Curve */
+
+const TONES = ["--accent", "--yellow", "--red", "--violet", "--blue", "--green"];
+/** @type {Set<Chart>} */
+const charts = new Set();
+new MutationObserver(() => charts.forEach((chart) => chart.rebuild())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+
+class Chart extends Element {
+  static properties = { curves: { attribute: false }, label: {}, unit: {}, time: { type: Boolean }, height: { type: Number } };
+
+  constructor() {
+    super();
+    this.curves = /** @type {Curve[]} */ ([]);
+    this.label = "";
+    this.unit = "";
+    this.time = false;
+    this.height = 190;
+    this.sizes = new ResizeObserver(() => this.plot?.setSize({ width: this.clientWidth, height: this.height }));
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    charts.add(this);
+    this.sizes.observe(this);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    charts.delete(this);
+    this.sizes.disconnect();
+    this.plot?.destroy();
+    this.plot = null;
+  }
+
+  /** One table for all curves: x, then y and the edges of its band for each. */
+  get table() {
+    return uPlot.join(this.curves.map(({ x, y, low, high }) => (low && high ? [x, y, low, high] : [x, y])));
+  }
+
+  get shape() {
+    return JSON.stringify([this.unit, this.time, this.curves.map((curve) => [curve.label, Boolean(curve.low)])]);
+  }
+
+  updated() {
+    if (!this.curves.length) return;
+    if (this.plot && this.shape === this.built) this.plot.setData(this.table);
+    else this.rebuild();
+  }
+
+  /** @param {number|null|undefined} value */
+  shown(value) {
+    if (value === null || value === undefined) return "–";
+    return this.unit === "%" ? `${(100 * value).toFixed(1)}%` : `${figure(value)}${this.unit ? ` ${this.unit}` : ""}`;
+  }
+
+  rebuild() {
+    if (!this.curves.length || !this.isConnected) return;
+    this.plot?.destroy();
+    const css = getComputedStyle(document.documentElement);
+    const color = (/** @type {string} */ name) => css.getPropertyValue(name).trim();
+    /** @type {any[]} */ const series = [{ label: this.time ? "time" : "iteration", value: (/** @type {any} */ _, /** @type {number|null} */ x) => (x === null || x === undefined ? "–" : this.time ? duration(x) : figure(x)) }];
+    /** @type {any[]} */ const bands = [];
+    this.curves.forEach((curve, index) => {
+      const stroke = color(TONES[(curve.tone ?? index) % TONES.length]);
+      series.push({ label: curve.label, stroke, width: 2.5, spanGaps: true, dash: curve.dashed ? [6, 5] : undefined, points: { show: curve.x.length < 30 }, value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) });
+      if (!curve.low) return;
+      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
+      series.push({ ...edge, label: "from", value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) }, { ...edge, label: "to", value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) });
+      bands.push({ series: [series.length - 1, series.length - 2], fill: `${stroke}33` });
+    });
+    const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
+    const options = {
+      width: this.clientWidth || 600, height: this.height, padding: [10, 14, 0, 0], series, bands, cursor: { sync: { key: "tabia" }, drag: { x: false, y: false } }, scales: { x: { time: false } }, legend: { live: true },
+      axes: [{ ...axis, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.time ? duration(tick) : figure(tick))) },
+        { ...axis, size: 58, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.unit === "%" ? percent(tick) : figure(tick))) }],
+    };
+    this.plot = new uPlot(/** @type {any} */ (options), this.table, /** @type {HTMLElement} */ (this.querySelector(".plot")));
+    this.built = this.shape;
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    if (!this.plot || !(/** @type {HTMLElement} */ (event.target).closest(".u-over"))) return;
+    this.emit("pick", this.plot.posToVal(this.plot.cursor.left, "x"));
+  }
+
+  render() {
+    const last = this.curves.map((curve) => `${curve.label} ${this.shown(curve.y[curve.y.length - 1])}`).join(", ");
+    return html`<div class="plot" role="img" aria-label="${this.label}: ${last}" @click=${this.click}></div>`;
+  }
+}
+
+customElements.define("tabia-chart", Chart);
