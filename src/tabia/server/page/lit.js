@@ -9,7 +9,6 @@ import { LitElement } from "./vendor/lit/lit-element.js";
 export { html, nothing, svg } from "./vendor/lit/lit-html.js";
 export { live } from "./vendor/lit/live.js";
 export { repeat } from "./vendor/lit/repeat.js";
-export { styleMap } from "./vendor/lit/style-map.js";
 
 export class Element extends LitElement {
   createRenderRoot() {

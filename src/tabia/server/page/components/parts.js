@@ -1,5 +1,5 @@
 /** Small parts shared by the views: who plays, the list of moves, the expected score. */
-import { html, nothing, styleMap } from "../lit.js";
+import { html, nothing } from "../lit.js";
 import { percent, rating, score } from "../words.js";
 import { pieceIcon, tone } from "./board-art.js";
 
@@ -39,7 +39,7 @@ export function scoreBar(expected, own, colors, who) {
   const order = [own, ...values.keys()].filter((seat, index, all) => all.indexOf(seat) === index);
   const text = `${who} ${percent(values[own])}`;
   return html`<div class="evalbar" role="img" aria-label="Expected score: ${text}">
-      ${order.map((seat) => html`<i class=${tone(seat, colors)} style=${styleMap({ width: `${100 * values[seat]}%` })}></i>`)}</div>
+      ${order.map((seat) => html`<i class=${tone(seat, colors)} .style=${`width: ${100 * values[seat]}%`}></i>`)}</div>
     <p class="soft small">Expected score: <b>${text}</b></p>`;
 }
 

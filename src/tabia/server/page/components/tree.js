@@ -1,5 +1,5 @@
 /** A search tree opened node by node: visits as a bar, the value for who plays the move, and the network's prior. */
-import { html, nothing, styleMap, svg } from "../lit.js";
+import { html, nothing, svg } from "../lit.js";
 import { percent, score } from "../words.js";
 
 /** @param {any} root */
@@ -16,7 +16,7 @@ function branches(nodes, total, first) {
     const share = node.visits / total;
     const isFaint = share < 0.1 && index > 0;
     const line = html`<span class="node ${isFaint ? "faint" : ""}"><b>${node.move}</b>
-      <span class="bar" aria-hidden="true"><i style=${styleMap({ width: `${(100 * node.visits) / most}%` })}></i></span>
+      <span class="bar" aria-hidden="true"><i .style=${`width: ${(100 * node.visits) / most}%`}></i></span>
       <span class="number"><span class="unseen">visits </span>${node.visits}</span>
       <span class="number"><span class="unseen">value </span>${node.value === null || node.value === undefined || isFaint ? "–" : percent(score(node.value))}</span>
       <span class="number"><span class="unseen">prior </span>${node.prior === null || node.prior === undefined ? "–" : percent(node.prior)}</span></span>`;

@@ -263,7 +263,7 @@ class Play extends Element {
     const position = shown?.position ?? draft?.position;
     const seats = shown?.seats ?? draft?.seats ?? [];
     const own = seats[position?.mover]?.kind === "human";
-    return html`<div class="play">
+    return html`<div class="play" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
       <div class="side ${this.sheet ? "sheet" : ""}">
         <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
         ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
