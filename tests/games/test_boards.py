@@ -88,10 +88,9 @@ def test_every_hop_of_a_ladder_goes_over_one_piece_to_an_empty_field(id: str) ->
                 continue
             ladders += 1
             for here, there in pairwise(path):
-                between = [f for f in board.neighbors[here] if f in board.neighbors[there] and f < len(board.names)]
-                over = [
-                    f for f in between if np.allclose(board.points[f] * 2, board.points[here] + board.points[there])
-                ]
+                middle = (board.points[here] + board.points[there]) / 2
+                near = [field for field in board.neighbors[here] if field < len(pieces)]
+                over = [field for field in near if np.allclose(board.points[field], middle)]
                 assert len(over) == 1
                 assert shown["pieces"][over[0]] >= 0
                 assert shown["pieces"][there] == -1

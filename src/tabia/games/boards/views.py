@@ -277,10 +277,9 @@ def _chain(own: np.ndarray) -> list[tuple[int, int]]:
     while queue:
         cell = queue.popleft()
         if cell[0] == size - 1:
-            chain, at = list[tuple[int, int]](), cell
-            while at is not None:
+            chain = [cell]
+            while (at := before[chain[-1]]) is not None:
                 chain.append(at)
-                at = before[at]  # type: ignore[assignment]
             return chain[::-1]
         for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)):
             near = (cell[0] + down, cell[1] + right)
