@@ -49,8 +49,8 @@ class _Request:
 
     @property
     def order(self) -> tuple[bool, int]:
-        """Moves before analyses, then as they came."""
-        return (self.seed is None, self.number)
+        """Moves of games before everything else, then as they came."""
+        return (self.owner is None, self.number)
 
 
 @dataclass(eq=False)
@@ -109,6 +109,10 @@ class Worker:
     def analyze(self, name: str, session: Session) -> Future[Analysis]:
         """What `tabia analyze` says about a position."""
         return self._submit(name, session, None, None)
+
+    def evaluate(self, name: str, session: Session) -> Future[Analysis]:
+        """The choice and the scores of a player that knows the truth, many positions in one call, without lines."""
+        return self._submit(name, session, 0, None)
 
     def hurry(self, owner: str) -> None:
         """Serve a game's request next."""
