@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tabia import __version__
 from tabia.cli.main import app
 from tabia.cli.refusal import Polite
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 
 def test_version() -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
-from tabia.games.moves import names, replay
+from tabia.games.session import Session
 from tabia.players.analysis import look
 from tabia.search import picture
 
@@ -72,7 +72,7 @@ def positions(game_id: str, count: int = 3) -> list[str]:
             if bool(game.over(state)):
                 break
         if not bool(game.over(state)):
-            found.append(names(game, played))
+            found.append(Session.replay(game, played).text)
     return found
 
 
@@ -117,9 +117,8 @@ def check_text(text: str, told: dict[str, Any]) -> None:
 def check_move(game_id: str, moves: str, told: dict[str, Any]) -> None:
     """The main line begins with the move played and can be played; only modifiers play what is not recommended."""
     assert told["line"][0] == told["move"]
-    assert (
-        len(replay(games.make(game_id), " ".join([moves, *told["line"]]))) == len(moves.split()) + len(told["line"]) + 1
-    )
+    session = Session.from_moves(games.make(game_id), " ".join([moves, *told["line"]]))
+    assert session.ply == len(moves.split()) + len(told["line"])
     assert sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
     if not any(word in told["player"] for word in ("epsilon", "temperature", "random_moves")):
         assert "recommended" not in told and told["policy"][told["move"]] > 0
@@ -160,7 +159,8 @@ def test_every_surface_of_other_players_agrees(game_id: str, spec: str) -> None:
 
 def test_text_and_dot_show_the_same_tree() -> None:
     game = games.make("connect3")
-    found = look(players.make("mcts:simulations=24,final=value", game), replay(game, "1 2")[-1], jax.random.key(0), 2)
+    state = Session.from_moves(game, "1 2").state
+    found = look(players.make("mcts:simulations=24,final=value", game), state, jax.random.key(0), 2)
     assert found.tree is not None and found.line is not None and found.expected is not None
     shown = picture.text(found.tree).splitlines()
     assert shown[1].split()[-3:-1] == ["24", f"{found.expected[0]:+.3f}"]

@@ -102,7 +102,7 @@ def test_an_illegal_move_and_a_misspelt_command_change_nothing() -> None:
 def test_undo_takes_back_the_answer_too() -> None:
     perfect = ("tictactoe", "--against", "perfect")
     result = play(*perfect, says="undo\nb2\nundo\na1\nquit\n")
-    assert "There is no move of yours to take back." in result.stdout
+    assert "You have no move to take back." in result.stdout
     assert result.stdout.count("You play") == 2
     board = re.findall(r"^[321] .*$", result.stdout, re.MULTILINE)[-3:]
     assert sum(line.count("X") for line in board) == 1
@@ -110,7 +110,7 @@ def test_undo_takes_back_the_answer_too() -> None:
 
 def test_undo_works_after_the_end() -> None:
     result = play(*PEOPLE, says="b2\na2\na1\nc1\nc3\nc2\nundo\nb3\n")
-    assert "'c2' can no longer be played." in result.stdout
+    assert "'c2' cannot be played: the game is over." in result.stdout
     assert "Seat 1 (X) plays b3" in result.stdout
 
 
@@ -118,7 +118,7 @@ def test_saved_games_go_on_and_read_back_as_records(tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     result = play(*PEOPLE, says=f"b2\na2\nsave\nsave {file}\nsave {tmp_path}/no/such\nquit\n")
     assert f"Saved in {file}." in result.stdout.replace("\n", "")
-    assert "Where to? save FILE" in result.stdout and "cannot be written" in result.stdout
+    assert "Give a file name: save FILE" in result.stdout and "cannot be written" in result.stdout
     record = records.read(file).records[0]
     assert (record.game, record.players, record.moves) == ("tictactoe", ("human", "human"), ("b2", "a2"))
     result = play("--load", str(file), says="replay\na1\n")

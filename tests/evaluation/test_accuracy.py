@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from jax import Array
 
+from tabia.core.errors import TabiaError
 from tabia.evaluation import positions
 from tabia.evaluation.accuracy import agreement, is_losable
 from tabia.games import Game, State, make
-from tabia.games.errors import TabiaError
 from tabia.players import perfect
 from tabia.players.player import Choice
 

@@ -21,7 +21,7 @@ from tabia.evaluation.seating import MatchError, seatings
 from tabia.evaluation.tally import interval, tally, wilson
 from tabia.evaluation.tournament import Tournament, pairings, play_tournament
 from tabia.games import Game, State, make
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players.player import Choice
 from tabia.players.simple import GreedyPlayer, RandomPlayer
 
@@ -69,7 +69,7 @@ def test_every_opening_is_played_in_both_colors_and_by_the_rules(played: Played)
         assert one.moves[: one.opening] == other.moves[: other.opening] and one.seed == other.seed
     assert len({record.moves[: record.opening] for record in played.records}) == 12
     for record in played.records[:6]:
-        last = replay(CONNECT3, " ".join(record.moves), seed=record.seed)[-1]
+        last = Session.from_moves(CONNECT3, " ".join(record.moves), seed=record.seed).state
         assert bool(CONNECT3.over(last)) and record.end == "over"
         assert tuple(map(float, CONNECT3.scores(last))) == record.scores
 
@@ -145,7 +145,7 @@ def test_openings_are_distinct_positions_and_grow_until_there_are_enough() -> No
 
 def _positions_going_on(moves: int) -> list[int]:
     """How many positions there are after 0, 1, ... moves that are not over."""
-    level, counts = {b"": replay(CONNECT3, "")[0]}, [1]
+    level, counts = {b"": Session.from_moves(CONNECT3, "").states[0]}, [1]
     for _ in range(moves):
         after = {}
         for state in level.values():
@@ -159,7 +159,7 @@ def _positions_going_on(moves: int) -> list[int]:
 
 
 def _after(actions: Sequence[int]) -> State:
-    return replay(CONNECT3, " ".join(CONNECT3.move_name(action) for action in actions))[-1]
+    return Session.from_moves(CONNECT3, " ".join(CONNECT3.move_name(action) for action in actions)).state
 
 
 def test_the_sequential_test_stops_early_in_the_order_of_rounds() -> None:

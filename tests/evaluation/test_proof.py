@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
+from tabia.core.errors import TabiaError
 from tabia.evaluation import proof
 from tabia.evaluation.proof import prove
 from tabia.games import make
-from tabia.games.errors import TabiaError
-from tabia.games.session import Table
+from tabia.games.session import Session
 from tabia.players import make as make_player
 from tabia.players.player import Choice
 
@@ -80,11 +80,11 @@ def test_lines_are_those_of_a_plain_recursion(order: tuple[int, ...], seat: int)
 
 def replayed(moves: Sequence[int], seat: int) -> None:
     """A line that was said to be lost ends the game, and is lost."""
-    table = Table(make("tictactoe"))
+    session = Session.start(make("tictactoe"))
     for action in moves:
-        assert not table.over
-        table.play(action)
-    assert table.over and table.scores[seat] < table.scores[1 - seat]
+        assert not session.over
+        session = session.play(action)
+    assert session.over and session.scores[seat] < session.scores[1 - seat]
 
 
 @pytest.mark.parametrize("seat", [0, 1])

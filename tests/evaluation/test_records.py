@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record, RecordError
 from tabia.games import make
-from tabia.games.playthrough import random_game
-from tabia.games.session import Table
+from tabia.games.session import Session
+
+from ..games.playthrough import random_game
 
 _letters = st.characters(exclude_categories=("Z", "C"))  # no spaces of any kind, no control characters
 _words = st.text(_letters, min_size=1, max_size=8)
@@ -57,17 +58,14 @@ def test_what_is_written_reads_back_exactly(about: dict[str, str], games: list[R
 def test_a_played_game_is_replayed_from_its_record(game_id: str, tmp_path: Path) -> None:
     game = make(game_id)
     played = random_game(game, seed=3)[:40]
-    table, moves = Table(game, seed=3), []
-    for action in played:
-        moves.append(records.written(game, action, table.state))
-        table.play(action)
+    session = Session.replay(game, played, seed=3)
     seats = ("random",) * game.num_players
-    record = Record(game.id, game.version, seats, tuple(moves), tuple(map(float, table.scores)), seed=3)
+    record = Record(game.id, game.version, seats, session.moves, tuple(map(float, session.scores)), seed=3)
     records.save(tmp_path / "games.txt", Book({}, [record, record]))
     assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
     again = list(records.iterate([tmp_path / "games.txt"]))
     assert again == [record, record]
-    assert records.actions(game, again[0]) == played
+    assert list(records.replay(game, again[0]).actions) == played
     assert records.duplicates(again) == [False, True]
 
 
@@ -118,9 +116,9 @@ def test_every_cut_of_a_file_is_noticed_or_reads_as_fewer_games() -> None:
 def test_a_move_that_is_not_legal_is_refused() -> None:
     game = make("connect4")
     with pytest.raises(RecordError, match="Move 3: '9' is not legal here"):
-        records.actions(game, dataclasses.replace(GAME, moves=("4", "4", "9")))
+        records.replay(game, dataclasses.replace(GAME, moves=("4", "4", "9")))
     with pytest.raises(RecordError, match="The record is of connect4, version 1; connect3"):
-        records.actions(make("connect3"), GAME)
+        records.replay(make("connect3"), GAME)
 
 
 def test_what_cannot_be_recorded_is_refused() -> None:

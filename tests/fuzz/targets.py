@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 from tabia.core.errors import TabiaError
 from tabia.evaluation import records, standings
 from tabia.games import make
-from tabia.games.moves import actions
+from tabia.games.session import Session
 from tabia.networks import Network, presets, weights
 from tabia.players import make as make_player
 from tabia.players import registry, runs
@@ -145,7 +145,7 @@ def _read_records(place: Path, stack: contextlib.ExitStack) -> Run:
         assert records.parse(records.text(book)) == book
         for record in book.records:
             if record.game == GAME.id:
-                records.actions(GAME, record)
+                records.replay(GAME, record)
         standings.rate(standings.counted(book.records))
 
     return run
@@ -232,7 +232,7 @@ def _moves() -> SearchStrategy[str]:
 
 
 def _replay(place: Path, stack: contextlib.ExitStack) -> Run:
-    return lambda text: actions(GAME, text) and None
+    return lambda text: list(Session.from_moves(GAME, text).actions) and None
 
 
 # Weights.

@@ -426,7 +426,7 @@ BROKEN: list[tuple[Game, set[Law]]] = [
     (IdleMove(), {play.legal_moves_change_something, play.ends_in_time}),
     (HiddenChance(), {play.chance_is_declared, play.alone_as_in_a_batch, play.equal_words_mean_one_future}),
     (HiddenDice(), {play.same_moves_same_game, play.chance_is_declared}),
-    (OtherwiseCompiled(), {play.alone_as_in_a_batch, reading.games_come_back_from_text}),
+    (OtherwiseCompiled(), {play.alone_as_in_a_batch}),
     (NotANumber(), {play.observations_are_numbers}),
     (OneView(), {play.mover_observes_by_default}),
     (WildHeuristic(), {play.heuristic_is_a_judgment}),

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tabia.cli.main import app
 from tabia.games import GameError, make
 from tabia.games.laws.law import first_line
-from tabia.games.moves import replay
+from tabia.games.session import Session
 
 PLAIN = """
 import beside
@@ -162,7 +162,7 @@ def test_a_rare_mistake_is_told_without_a_traceback(folder):
     assert shown.output.startswith(f"tabia: {sentence}")
     assert shown.exit_code == 2
     game = make("rare.py:Coin")
-    nearly = replay(game, "1" * 11)[-1]
+    nearly = Session.from_moves(game, "1" * 11).state
     with pytest.raises(jax.errors.JaxRuntimeError) as wrapped:
         jax.block_until_ready(jax.jit(game.step)(nearly, jnp.int32(1)))
     assert first_line(wrapped.value).startswith(f"GameError: {sentence}")

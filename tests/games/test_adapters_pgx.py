@@ -11,7 +11,7 @@ import pytest
 
 from tabia.games import GameError, IllegalMove, laws, make
 from tabia.games.adapters import pgx as adapter
-from tabia.games.moves import replay
+from tabia.games.session import Session
 
 pgx = pytest.importorskip("pgx")
 pyspiel = pytest.importorskip("pyspiel")
@@ -145,11 +145,11 @@ def test_chess_moves_are_uci(seed):
 
 def test_chess_speaks_of_castling_capture_in_passing_and_promotion():
     game = make("pgx:chess")
-    castled = replay(game, "e2e4 e7e5 g1f3 b8c6 f1c4 g8f6 e1g1")[-1]
+    castled = Session.from_moves(game, "e2e4 e7e5 g1f3 b8c6 f1c4 g8f6 e1g1").state
     assert game.draw(castled).splitlines()[7] == "1 R N B Q . R K ."
-    passing = replay(game, "e2e4 a7a6 e4e5 d7d5 e5d6")[-1]
+    passing = Session.from_moves(game, "e2e4 a7a6 e4e5 d7d5 e5d6").state
     assert game.draw(passing).splitlines()[2:4] == ["6 p . . P . . . .", "5 . . . . . . . ."]
-    promoting = replay(game, "h2h4 g7g5 h4g5 h7h6 g5h6 h8h7 g2g4 a7a6 g4g5 a6a5 g5g6 a5a4 g6h7 a4a3")[-1]
+    promoting = Session.from_moves(game, "h2h4 g7g5 h4g5 h7h6 g5h6 h8h7 g2g4 a7a6 g4g5 a6a5 g5g6 a5a4 g6h7 a4a3").state
     names = [game.move_name(int(action), promoting) for action in np.flatnonzero(game.legal(promoting))]
     expected = {f"h7{to}{piece}" for to in ("h8", "g8") for piece in "qrbn"}
     assert {name for name in names if name.startswith("h7")} == expected
@@ -157,7 +157,7 @@ def test_chess_speaks_of_castling_capture_in_passing_and_promotion():
 
 def test_fools_mate_is_won_by_black():
     game = make("pgx:chess")
-    mated = replay(game, "f2f3 e7e5 g2g4 d8h4")[-1]
+    mated = Session.from_moves(game, "f2f3 e7e5 g2g4 d8h4").state
     assert bool(game.over(mated))
     assert game.scores(mated).tolist() == [-1.0, 1.0]
     assert game.draw(mated).endswith("black wins")

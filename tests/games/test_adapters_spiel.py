@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.games import GameError, laws, make, moves
+from tabia.games import GameError, laws, make
 from tabia.games.adapters import spiel
+from tabia.games.session import Session
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -58,14 +59,15 @@ def test_keeps_the_laws(id):
 
 def test_moves_are_single_words():
     game = make("spiel:tic_tac_toe")
-    state = moves.replay(game, "x(1-1) o(0-0)")[-1]
+    state = Session.from_moves(game, "x(1-1) o(0-0)").state
     assert game.draw(state) == "o..\n.x.\n..."
     assert [game.move_name(int(a), state) for a in np.flatnonzero(game.legal(state))][:2] == ["x(0-1)", "x(0-2)"]
 
 
 def test_moves_that_differ_only_in_case_get_their_numbers():
     game = make("spiel:chess")
-    state = moves.replay(game, "d4 e6 Bd2 Bb4 a3 Bc3")[-1]  # the pawn on b2 and the bishop on d2 can both take on c3
+    # The pawn on b2 and the bishop on d2 can both take on c3.
+    state = Session.from_moves(game, "d4 e6 Bd2 Bb4 a3 Bc3").state
     takes = [name for a in np.flatnonzero(game.legal(state)) if "xc3" in (name := game.move_name(int(a), state))]
     assert sorted(name.partition("#")[0] for name in takes) == ["Bxc3", "Nxc3", "bxc3"]
     assert len({name.lower() for name in takes}) == 3

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.games import GameError, IllegalMove, moves
+from tabia.games import GameError, IllegalMove
 from tabia.games.checkers import Checkers, State, half_turn, open_moves
+from tabia.games.session import Session
 
 GAME = Checkers()
 step = jax.jit(GAME.step)
@@ -262,7 +263,7 @@ def test_a_move_of_a_man_begins_the_count_anew():
 
 def test_the_limit_is_a_draw():
     game = games.make("checkers:limit=3")
-    *_, before, state = moves.replay(game, "11-15 23-19 8-11")
+    *_, before, state = Session.from_moves(game, "11-15 23-19 8-11").states
     assert not game.over(before)
     assert game.over(state)
     assert game.scores(state).tolist() == [0.0, 0.0]
@@ -305,7 +306,7 @@ def test_repetition_is_no_draw():
 def test_names_round_trip():
     assert all(GAME.parse_move(GAME.move_name(a)) == a for a in range(128))
     text = "11-15 23-19 8-11 22-17 9-13 17-14 10x17 21x14 15-18"
-    assert moves.names(GAME, moves.actions(GAME, text)) == text
+    assert Session.replay(GAME, list(Session.from_moves(GAME, text).actions)).text == text
     with pytest.raises(IllegalMove, match="11-18"):
         GAME.parse_move("11-18", GAME.init(jax.random.key(0)))
 

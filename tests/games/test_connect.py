@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.games import GameError, make, moves
+from tabia.games import GameError, make
 from tabia.games.connect import Connect
+from tabia.games.session import Session
 
 from . import judges
 
@@ -159,14 +160,14 @@ def test_the_heuristic_of_figure_4_2():
         . Y Y 5 Y . .
     """
     game = make("connect4")
-    state = moves.replay(game, "4335524224")[-1]
+    state = Session.from_moves(game, "4335524224").state
     assert game.draw(state).splitlines()[3:6] == [". X . O . . .", ". O X X X . .", ". O O X O . ."]
     assert np.asarray(game.heuristic(state)) == pytest.approx([3 / 42, -3 / 42])
 
 
 def test_reads_and_draws_wide_boards():
     game = make("connect:rows=4,columns=32,line=4")
-    state = moves.replay(game, "32 1 12 2")[-1]
+    state = Session.from_moves(game, "32 1 12 2").state
     assert game.draw(state).splitlines()[3].split() == ["O", "O", *["."] * 9, "X", *["."] * 19, "X"]
     assert game.id == "connect:rows=4,columns=32,line=4"
     assert make(game.id) == game

@@ -12,10 +12,9 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
 
 from tabia import games
-from tabia.games import moves
 from tabia.games.errors import GameError, IllegalMove
 from tabia.games.exports import gym, zoo
-from tabia.games.session import Table
+from tabia.games.session import Session
 
 from .broken_games import OpenChance
 
@@ -44,8 +43,8 @@ def test_gymnasium_accepts(id: str) -> None:
 @allow_known_only_by_name
 @pytest.mark.parametrize("id", EXPORTED)
 def test_pettingzoo_accepts(id: str) -> None:
-    api_test(zoo.env(id, render_mode="ansi"), num_iterations=200)
-    seed_test(lambda: zoo.env(id), num_iterations=100)
+    api_test(zoo.env(id, render_mode="ansi"), num_cycles=200)
+    seed_test(lambda: zoo.env(id), num_cycles=100)
 
 
 def test_gym_plays_a_game_to_its_winner() -> None:
@@ -66,7 +65,7 @@ def test_gym_plays_a_game_to_its_winner() -> None:
 
 def test_gym_shows_the_seat_to_move_its_own_view() -> None:
     env = gym.GameEnv("connect4")
-    state = moves.replay(env.game, "4453")
+    state = Session.from_moves(env.game, "4453").states
     observation, _ = env.reset()
     for action, position in zip((3, 3, 4, 2), state[1:], strict=True):
         observation, *_ = env.step(action)
@@ -87,7 +86,7 @@ def test_gym_counts_an_illegal_action_as_lost() -> None:
 def test_gym_refuses_what_is_no_action(action: object) -> None:
     env = gym.GameEnv("tictactoe")
     env.reset()
-    with pytest.raises(GameError, match="is none of tictactoe: they go from 0 to 8"):
+    with pytest.raises(GameError, match="is out of range for tictactoe: expected 0 to 8"):
         env.step(action)
 
 
@@ -104,7 +103,7 @@ def test_seeds_decide_what_chance_does() -> None:
 def test_gym_draws() -> None:
     text, picture = (gymnasium.make(gym.ID, game="tictactoe", render_mode=mode) for mode in ("ansi", "svg"))
     text.reset(), picture.reset()
-    assert text.render() == games.make("tictactoe").draw(moves.replay(games.make("tictactoe"), "")[0])
+    assert text.render() == games.make("tictactoe").draw(Session.from_moves(games.make("tictactoe"), "").states[0])
     assert picture.render().startswith("<svg")
     with pytest.raises(GameError, match="ansi, svg"):
         gym.GameEnv("tictactoe", render_mode="human")
@@ -122,7 +121,7 @@ def test_rewards_add_up_to_the_scores(id: str) -> None:
             played.append(int(dice.choice(np.flatnonzero(observation["action_mask"]))))
         env.step(None if ended else played[-1])
     game = games.make(id)
-    end = moves.replay(game, moves.names(game, played))[-1]
+    end = Session.from_moves(game, Session.replay(game, played).text).state
     assert list(total.values()) == game.scores(end).tolist()
 
 
@@ -171,14 +170,3 @@ def test_a_missing_extra_is_named(module, needs: str, monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, module.__name__)
     with pytest.raises(GameError, match=r"install tabia\[gym\]"):
         importlib.import_module(module.__name__)
-
-
-def test_a_table_refuses_what_is_no_action() -> None:
-    table = Table(games.make("connect4"))
-    with pytest.raises(GameError, match="Action 7 is none of connect4: they go from 0 to 6"):
-        table.play(7)
-    for action in (0, 1, 0, 1, 0, 1, 0):
-        table.play(action)
-    assert (table.over, table.winner) == (True, 0)
-    with pytest.raises(IllegalMove, match="the game is over"):
-        table.play(2)

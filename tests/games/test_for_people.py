@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabia.games import Game, State, ids, make
-from tabia.games.moves import replay
+from tabia.games.session import Session
 
 LINES = ["tictactoe", "connect3", "connect4", "connect:rows=5,columns=6,line=3,players=3", "connect4:history=2"]
 EVERYTHING = [*ids(), "chinese-checkers:fields=121,players=6", "pgx:hex", "pgx:chess", "connect4:history=2"]
@@ -138,4 +138,4 @@ def test_checkers_says_who_cannot_move_and_which_limit_came() -> None:
 def test_chinese_checkers_says_who_was_home_or_that_nobody_was() -> None:
     game = make("chinese-checkers:moves_each=2")
     assert game.ending(last_states(game, 1)[0]) == "nobody was home within 2 moves each"
-    assert replay(game, "")[-1] is not None
+    assert Session.from_moves(game, "").state is not None

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tabia import games
-from tabia.games import moves
-from tabia.games.playthrough import playthrough
+from tabia.games.session import Session
+
+from .playthrough import playthrough
 
 FOLDER = Path(__file__).parent.parent / "golden"
 RECORDED = [
@@ -45,10 +46,10 @@ def test_the_moves_of_a_record_lead_to_its_end(id: str) -> None:
     record = golden(id).read_text(encoding="utf-8")
     game, seed = games.make(field(record, "game")), int(field(record, "seed"))
     played = re.findall(r"^move: (\S+) \(action (\d+)\)$", record, re.MULTILINE)
-    assert moves.actions(game, " ".join(name for name, _ in played), seed=seed) == [int(action) for _, action in played]
-    last = moves.replay(game, " ".join(name for name, _ in played), seed=seed)[-1]
-    assert game.over(last)
-    assert " ".join(f"{float(score):.4g}" for score in game.scores(last)) == field(record, "scores", last=True)
+    session = Session.from_moves(game, " ".join(name for name, _ in played), seed=seed)
+    assert list(session.actions) == [int(action) for _, action in played]
+    assert session.over
+    assert " ".join(f"{float(score):.4g}" for score in session.scores) == field(record, "scores", last=True)
 
 
 def test_every_record_belongs_to_a_game() -> None:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.games import moves
 from tabia.games.errors import GameError
 from tabia.games.history import History
-from tabia.games.playthrough import random_game
+from tabia.games.session import Session
+
+from .playthrough import random_game
 
 GAMES = ["connect4", "connect:rows=4,columns=5,line=3,players=3", "othello:size=4", "tictactoe"]
 
@@ -19,8 +20,8 @@ GAMES = ["connect4", "connect:rows=4,columns=5,line=3,players=3", "othello:size=
 def test_planes_are_the_earlier_observations_from_the_same_seat(id: str) -> None:
     game, depth = games.make(id), 4
     shown = History(game, depth)
-    text = moves.names(game, random_game(game, seed=1)[:6])
-    plain, remembered = moves.replay(game, text), moves.replay(shown, text)
+    text = Session.replay(game, random_game(game, seed=1)[:6]).text
+    plain, remembered = Session.from_moves(game, text).states, Session.from_moves(shown, text).states
     planes = game.observation_shape[-1]
     for ply, state in enumerate(remembered):
         for seat in range(game.num_players):
@@ -32,7 +33,7 @@ def test_planes_are_the_earlier_observations_from_the_same_seat(id: str) -> None
 
 def test_the_mover_is_shown_its_own_view_of_the_past() -> None:
     game = games.make("tictactoe:history=2")
-    state = moves.replay(game, "b2 a1")[-1]
+    state = Session.from_moves(game, "b2 a1").state
     own_now, other_now, own_before, other_before = np.moveaxis(np.asarray(game.observe(state)), -1, 0)
     assert own_now.sum() == own_before.sum() == own_now[1, 1] == own_before[1, 1] == 1
     assert (other_now.sum(), other_now[2, 0], other_before.sum()) == (1, 1, 0)
@@ -40,7 +41,7 @@ def test_the_mover_is_shown_its_own_view_of_the_past() -> None:
 
 def test_an_illegal_action_is_not_remembered() -> None:
     game = games.make("tictactoe:history=3")
-    before = moves.replay(game, "b2 a1")[-1]
+    before = Session.from_moves(game, "b2 a1").state
     after = game.step(before, jnp.int32(4))
     np.testing.assert_array_equal(game.observe(after), game.observe(before))
 
@@ -65,7 +66,7 @@ def test_everything_else_is_the_game_itself() -> None:
     game, shown = games.make("connect4"), games.make("connect4:history=4")
     ours = ("name", "version", "num_players", "num_actions", "max_moves", "score_range", "chance", "has_heuristic")
     assert [getattr(shown, name) for name in ours] == [getattr(game, name) for name in ours]
-    state, plain = moves.replay(shown, "4453")[-1], moves.replay(game, "4453")[-1]
+    state, plain = Session.from_moves(shown, "4453").state, Session.from_moves(game, "4453").state
     assert shown.draw(state) == game.draw(plain)
     assert shown.svg(state) == game.svg(plain)
     np.testing.assert_array_equal(shown.heuristic(state), game.heuristic(plain))

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
+from tabia.core.errors import TabiaWarning
 from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordError
 from tabia.games import identity, make
-from tabia.games.errors import TabiaWarning
 from tabia.networks import Network, presets, weights
 from tabia.players import PlayerError, runs
 
@@ -126,9 +126,10 @@ def test_files_imported_from_beside_are_part_of_the_code(folder, monkeypatch):
 def test_records_know_the_game_by_any_spelling(folder):
     game = make("nim.py:Nim")
     for spelled in ("nim.py:Nim", f"{folder}/nim.py:Nim"):
-        assert records.actions(game, Record(spelled, 1, ("random",) * 2, ("a3",), (0.0, 0.0), end="unfinished")) == [2]
+        record = Record(spelled, 1, ("random",) * 2, ("a3",), (0.0, 0.0), end="unfinished")
+        assert records.replay(game, record).actions == (2,)
     with pytest.raises(RecordError, match=r"The record is of race.py:Race"):
-        records.actions(game, Record("race.py:Race", 1, ("random",) * 2, (), (0.0, 0.0), end="unfinished"))
+        records.replay(game, Record("race.py:Race", 1, ("random",) * 2, (), (0.0, 0.0), end="unfinished"))
 
 
 def test_a_match_is_continued_from_another_directory_but_not_with_other_code(folder, monkeypatch):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.games import GameError, IllegalMove, moves
+from tabia.games import GameError, IllegalMove
 from tabia.games.game import square_symmetries
 from tabia.games.othello import Othello
+from tabia.games.session import Session
 
 # Aart Bik, "Perft for Reversi", 2009: depth 1 to 9; the ninth has the first passes.
 PERFT = (4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216, 3_005_288)
@@ -182,7 +183,7 @@ def test_symmetries_are_the_turns_that_keep_the_start(size):
 def test_a_wiped_out_rival_ends_the_game():
     # The shortest game there is: after nine stones no white one is left.
     game = Othello()
-    end = moves.replay(game, "e6 f4 e3 f6 g5 d6 e7 f5 c5")[-1]
+    end = Session.from_moves(game, "e6 f4 e3 f6 g5 d6 e7 f5 c5").state
     assert game.over(end)
     assert game.scores(end).tolist() == [1.0, -1.0]
     assert not game.legal(end).any()

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from tabia.games import make, moves
+from tabia.games import make
+from tabia.games.session import Session
 
 from . import judges
 
@@ -43,7 +44,7 @@ def test_observation_shows_the_mover_first(record):
 
 def test_reads_and_draws():
     game = make("tictactoe")
-    state = moves.replay(game, "b2 a3 c1")[-1]
+    state = Session.from_moves(game, "b2 a3 c1").state
     assert game.draw(state) == "3 O . .\n2 . X .\n1 . . X\n  a b c"
-    assert moves.names(game, moves.actions(game, "b2a3c1")) == "b2 a3 c1"
+    assert Session.replay(game, list(Session.from_moves(game, "b2a3c1").actions)).text == "b2 a3 c1"
     assert game.scores(game.init(jax.random.key(0))).tolist() == [0, 0]

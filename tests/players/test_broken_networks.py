@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from tabia import players
 from tabia.cli.main import app
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.players.searching import MCTSPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
@@ -39,7 +39,7 @@ def partly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def batch(*games: str) -> object:
-    states = [replay(GAME, moves)[-1] for moves in games]
+    states = [Session.from_moves(GAME, moves).state for moves in games]
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
 
 
@@ -63,13 +63,13 @@ def test_sound_positions_of_the_same_network_are_played(partly: Path) -> None:
     assert np.isfinite(np.asarray(choice.policy)).all()
     with pytest.raises(PlayerError, match="position 2 of 3; 1 of 3 searches") as refusal:
         player.choose(batch("", "a3", "b2"), KEY)
-    assert GAME.draw(replay(GAME, "a3")[-1]) in str(refusal.value)
+    assert GAME.draw(Session.from_moves(GAME, "a3").state) in str(refusal.value)
 
 
 def test_finished_games_in_the_batch_do_not_matter(partly: Path) -> None:
     """The games are over with a stone on a3: nobody asks what the network thinks of them."""
     line = "a3 a2 b3 b2 c3"
-    assert bool(GAME.over(replay(GAME, line)[-1]))
+    assert bool(GAME.over(Session.from_moves(GAME, line).state))
     for spec in ("network:{}", SEARCHED):
         players.make(spec.format(partly), GAME).choose(batch(*[line] * 4), KEY)
 
@@ -98,7 +98,7 @@ def test_impossible_values_are_no_values(rule: object, value: float) -> None:
 def test_huge_logits_leave_legal_moves_legal(rule: object) -> None:
     logits = jnp.full(9, -1e30).at[8].set(1e30)
     result = Search(GAME, constant, 32, rule).run((logits, jnp.zeros(2)), batch("b2"), KEY)
-    legal = np.asarray(GAME.legal(replay(GAME, "b2")[-1]))
+    legal = np.asarray(GAME.legal(Session.from_moves(GAME, "b2").state))
     assert np.asarray(root_view(result.tree).legal)[0].tolist() == legal.tolist()
     assert np.isfinite(np.asarray(result.values)).all()
     assert np.asarray(result.policy).sum() == pytest.approx(1.0)

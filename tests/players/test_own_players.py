@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
+from tabia.core.errors import TabiaError
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
-from tabia.games.errors import TabiaError
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.training.config import toml as settings
 from tabia.training.loop import Training
@@ -118,7 +118,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def chosen(spec: str, *moves: str) -> list[int]:
-    states = [replay(GAME, text)[-1] for text in moves]
+    states = [Session.from_moves(GAME, text).state for text in moves]
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     plies = jnp.full(len(moves), 7)
     return np.asarray(players.make(spec, GAME).choose(batch, jax.random.key(0), plies).actions).tolist()

@@ -12,7 +12,7 @@ import pytest
 
 from tabia import games, players
 from tabia.games.connect import Connect
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players import perfect
 from tabia.players.analysis import look
 from tabia.players.player import Choice
@@ -85,7 +85,7 @@ def test_any_best_move_is_drawn_and_fastest_is_among_the_best() -> None:
     states = starts(game, 500)
     actions = np.asarray(players.make("perfect", game).choose(states, jax.random.key(0)).actions)
     assert len(np.unique(actions)) == 9  # every first move draws
-    state = replay(game, "b2 a2")[-1]
+    state = Session.from_moves(game, "b2 a2").state
     batch = jax.tree.map(lambda leaf: leaf[None], state)
     quick = np.asarray(players.make("perfect", game).choose(batch, jax.random.key(0)).policy)[0] > 0
     any_win = np.asarray(players.make("perfect:fastest=false", game).choose(batch, jax.random.key(0)).policy)[0] > 0
@@ -174,7 +174,7 @@ players.make("perfect", games.make("connect4"))
 
 def test_history_does_not_change_perfect_play() -> None:
     game = games.make("tictactoe:history=2")
-    state = replay(game, "b2 a2")[-1]
+    state = Session.from_moves(game, "b2 a2").state
     found = look(players.make("perfect", game), state, jax.random.key(0), 2)
     assert found.scores is not None and found.scores["c2"] == 0 and found.scores["a3"] == 2
     assert found.tree is None and found.line is not None

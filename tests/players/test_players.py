@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tabia import games, players
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players import modifiers
 from tabia.players.modifiers import heated
 
@@ -74,7 +74,7 @@ def test_the_opponents_of_sanz_villanueva_exist(text: str) -> None:
 )
 def test_players_that_look_ahead_take_a_win(text: str) -> None:
     game = games.make("connect4")
-    state = replay(game, "172737")[-1]  # X has 1 2 3 in the lowest row: 4 wins
+    state = Session.from_moves(game, "172737").state  # X has 1 2 3 in the lowest row: 4 wins
     batch = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (4, *leaf.shape)), state)
     choice = players.make(text, game).choose(batch, jax.random.key(0))
     assert set(np.asarray(choice.actions)) == {3}
@@ -82,7 +82,7 @@ def test_players_that_look_ahead_take_a_win(text: str) -> None:
 
 def test_a_clock_does_not_stumble_over_games_that_are_over() -> None:
     game = games.make("connect3")
-    over = replay(game, "1 2 1 2 1")[-1]
+    over = Session.from_moves(game, "1 2 1 2 1").state
     assert bool(game.over(over))
     both = jax.tree.map(lambda a, b: jnp.stack([a, b]), over, game.init(jax.random.key(0)))
     for text in ("mcts:simulations=8,seconds=0.01", "mcts:simulations=8", "perfect", "network:untrained", "greedy"):

@@ -8,7 +8,8 @@ import pytest
 
 from tabia import games
 from tabia.games.errors import GameError
-from tabia.games.moves import legal_names, names, replay, row
+from tabia.games.moves import legal_names, row
+from tabia.games.session import Session
 from tabia.players.reading import read
 
 
@@ -24,7 +25,7 @@ def random_lines(game: games.Game, count: int, most: int) -> list[str]:
                 break
             played.append(int(rng.choice(open_to)))
             state = step(state, np.int32(played[-1]))
-        lines.append(names(game, played).replace(" ", "," if number % 2 else " "))
+        lines.append(Session.replay(game, played).text.replace(" ", "," if number % 2 else " "))
     return lines
 
 
@@ -41,17 +42,17 @@ def test_each_position_is_the_one_replayed_alone(game_id: str) -> None:
     for index, line in enumerate(lines):
         if index in found.refused:
             with pytest.raises(GameError) as refusal:
-                replay(game, line)
+                Session.from_moves(game, line)
             assert found.refused[index].reason == str(refusal.value)
             continue
-        states = replay(game, line)
+        states = Session.from_moves(game, line).states
         assert found.plies[index] == len(states) - 1
         alone = jax.device_get(states[-1])
         assert jax.tree.all(jax.tree.map(lambda one, two, at=index: np.array_equal(one[at], two), host, alone))
         # A state in the host's memory names moves as the state itself does.
         named = {int(a): game.move_name(int(a), states[-1]) for a in np.flatnonzero(np.asarray(game.legal(states[-1])))}
         assert legal_names(game, legal[index], row(game, host, index)) == named
-    before = replay(game, lines[5])[-1]
+    before = Session.from_moves(game, lines[5]).state
     assert found.refused[len(lines) - 2].legal == [
         game.move_name(int(action), before) for action in np.flatnonzero(np.asarray(game.legal(before)))
     ]

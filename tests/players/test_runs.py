@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tabia import games, players
-from tabia.games.errors import TabiaError
-from tabia.games.moves import replay
+from tabia.core.errors import TabiaError
+from tabia.games.session import Session
 from tabia.networks import Network, presets, weights
 from tabia.players import runs
 
@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def policy(text: str) -> np.ndarray:
-    state = replay(CONNECT3, "1 2 1")[-1]
+    state = Session.from_moves(CONNECT3, "1 2 1").state
     choice = players.make(text, CONNECT3).choose(jax.tree.map(lambda leaf: leaf[None], state), jax.random.key(0))
     return np.asarray(choice.policy)
 

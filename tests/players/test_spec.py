@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabia import games, players
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.players.spec import Options, PlayerError, Spec, parse
 
 WORD = st.text("abcdefgz0189_.-/", min_size=1, max_size=8)

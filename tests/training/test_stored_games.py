@@ -9,7 +9,7 @@ import pytest
 
 from tabia.evaluation import records
 from tabia.games import make
-from tabia.games.session import Table
+from tabia.games.session import Session, move_word
 from tabia.training.run import stored_games
 from tabia.training.run.stored_games import games, stored
 from tabia.training.selfplay.play import Plies
@@ -34,23 +34,23 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
     held |= {name: np.zeros(shape, bool) for name in ("ended", "resigned")}
     scores, whole = np.zeros((*shape, game.num_players), np.float32), []
     for lane in range(lanes):
-        table = None
+        session = None
         for row in range(rows):
-            if table is None:
-                table, begun, names, opening = Table(game), row, [], int(dice.random() < 1 / 3)
+            if session is None:
+                session, begun, names, opening = Session.start(game), row, [], int(dice.random() < 1 / 3)
                 if opening:
-                    table.play(int(dice.choice(np.flatnonzero(table.legal))))
-            action = int(dice.choice(np.flatnonzero(table.legal)))
-            names.append(records.written(game, action, table.state))
+                    session = session.play(int(dice.choice(np.flatnonzero(session.legal))))
+            action = int(dice.choice(np.flatnonzero(session.legal)))
+            names.append(move_word(game, action, session.state))
             ply = opening + len(names) - 1
-            table.play(action)
+            session = session.play(action)
             place = (row % capacity, lane)
-            for name, value in (("action", action), ("ply", ply), ("opening", opening), ("ended", table.over)):
+            for name, value in (("action", action), ("ply", ply), ("opening", opening), ("ended", session.over)):
                 held[name][place] = value
-            scores[place] = game.scale(table.scores)
-            if table.over:
-                whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, table.scores)), opening)))
-                table = None
+            scores[place] = game.scale(session.scores)
+            if session.over:
+                whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, session.scores)), opening)))
+                session = None
     plies = Plies(
         states=None,
         policy=None,
@@ -107,10 +107,8 @@ def test_each_checkpoint_has_games_that_read_back_and_replay(watched) -> None:
     for iteration, held in found.items():
         assert 0 < len(held) <= watched.training.config.checkpoints.games
         for record in held:
-            table = Table(game)
-            for action in records.actions(game, record):
-                table.play(action)
-            assert table.over and tuple(table.scores) == record.scores
+            session = records.replay(game, record)
+            assert session.over and tuple(session.scores) == record.scores
             assert record.players == (f"self-play@{iteration}",) * 2 and record.opening == 0
         path = watched.run.games / f"{iteration}.txt"
         assert records.text(records.read(path)) == path.read_text(encoding="utf-8")

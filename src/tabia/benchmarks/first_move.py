@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.players import agents, runs
 
 METHOD = "one fresh process per figure, clocked after imports; the warm one reads what the empty one has compiled"

@@ -86,7 +86,7 @@ def accuracy(
 
 
 def _check_together(file: Path | None, every: bool, drawing: dict[str, object]) -> None:
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     given = [name for name, value in (("--file", file is not None), ("--all", every)) if value]
     drawn = [name for name, value in drawing.items() if value is not None]
@@ -95,7 +95,7 @@ def _check_together(file: Path | None, every: bool, drawing: dict[str, object]) 
 
 
 def _span(text: str) -> tuple[int, int]:
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     first, comma, last = text.partition(",")
     if not comma or not first.strip().isdecimal() or not last.strip().isdecimal():

@@ -51,8 +51,8 @@ def analyze(
       [bold]tabia analyze tictactoe --player perfect --moves "b2 a1"[/]
       [bold]tabia analyze connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
     """
+    from tabia.core.errors import TabiaError
     from tabia.games import make
-    from tabia.games.errors import TabiaError
     from tabia.players import make as make_player
 
     game = make(game_id)
@@ -75,12 +75,12 @@ def analyze(
 def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
     import jax
 
-    from tabia.games.errors import TabiaError
-    from tabia.games.moves import replay
+    from tabia.core.errors import TabiaError
+    from tabia.games.session import Session
     from tabia.players.analysis import look
     from tabia.search import picture
 
-    states = replay(game, moves, seed=seed)
+    states = Session.from_moves(game, moves, seed=seed).states
     found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
     if as_json:
         printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})

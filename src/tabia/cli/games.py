@@ -63,10 +63,10 @@ def show(game_id: GameId, moves: Moves = "", svg: Picture = None, seed: Seed = 0
       [bold]tabia show othello --moves "d3 c5 f6" --svg othello.svg[/]
     """
     from tabia.games import make
-    from tabia.games.moves import replay
+    from tabia.games.session import Session
 
     game = make(game_id)
-    state = replay(game, moves, seed=seed)[-1]
+    state = Session.from_moves(game, moves, seed=seed).state
     if svg == Path("-"):
         typer.echo(game.svg(state), nl=False)
         return

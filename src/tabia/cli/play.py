@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,51 +58,54 @@ def play(
       [bold]tabia play othello --against human[/]
       [bold]tabia play --load game.txt[/]
     """
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     if load is not None and (moves or level):
         raise TabiaError("--load brings its players and its moves; leave --moves and --level out.")
     if level is not None and against:
         raise TabiaError("--level and --against both say who your opponent is; give one of them.")
-    from tabia.cli.sitting import Sitting
     from tabia.cli.terminal import Terminal
-    from tabia.players import make as make_player
 
     if load is None:
-        sitting = Sitting.at(_wanted(game_id, level, against, seat, moves, seed))
+        game, record = _started(game_id, level, against, seat, moves, seed)
     else:
         record = _loaded(load, number)
-        sitting = Sitting.at(record, _trusted(load, record, game_id, against or []))
-    Terminal(sitting, make_player(hint, sitting.game) if hint else None).play()
+        game = _trusted(load, record, game_id, against or [])
+    Terminal.open(record, game, hint=hint).play()
 
 
-def _wanted(
+def _started(
     game_id: str | None, level: str | None, against: list[str] | None, seat: int, moves: str, seed: int
-) -> Record:
-    """The game that is asked for, as far as its moves lead."""
-    from tabia.evaluation.records import Record, written
-    from tabia.games import make
-    from tabia.games.errors import TabiaError
-    from tabia.games.moves import walk
+) -> tuple[Game, Record]:
+    """The game asked for and its record after `moves`."""
+    from tabia.core.errors import TabiaError
+    from tabia.evaluation.records import Record
+    from tabia.games import Session, make
     from tabia.players.ladder import LEVELS, opponent
 
     if game_id is None:
-        raise TabiaError("Which game? Such as `tabia play connect4`; `tabia games` lists them.")
+        raise TabiaError("Which game? Name one, as in `tabia play connect4`; `tabia games` lists them.")
     game = make(game_id)
     if seat > game.num_players:
-        raise TabiaError(f"{game.id} has the seats 1 to {game.num_players}; --seat {seat} is none of them.")
-    seats = _seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])])
-    steps = list(walk(game, moves, seed=seed))
-    words = [written(game, int(action or 0), state) for (state, _), (_, action) in pairwise(steps)]
-    return Record(game.id, game.version, seats, tuple(words), (0.0,) * len(seats), seed=seed, end="unfinished")
+        raise TabiaError(f"--seat {seat}: {game.id} has the seats 1 to {game.num_players}.")
+    record = Record(
+        game=game.id,
+        version=game.version,
+        players=_seats(game.num_players, seat, against or [opponent(game, level or LEVELS[-1])]),
+        moves=Session.from_moves(game, moves, seed=seed).moves,
+        scores=(0.0,) * game.num_players,
+        seed=seed,
+        end="unfinished",
+    )
+    return game, record
 
 
 def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]) -> Game:
     """The game of a record; Python files that the record names are run only if the user named the same ones."""
+    from tabia.core.errors import TabiaError
     from tabia.core.text import quote
     from tabia.core.trust import check_data
     from tabia.games import identity, make
-    from tabia.games.errors import TabiaError
 
     game = None if game_id is None else make(game_id)
     if game is not None and not identity.is_same(game, record.game):
@@ -122,8 +124,8 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
 
 def _loaded(path: Path, number: int | None) -> Record:
     """A game of a file: the one with this number, or the last."""
+    from tabia.core.errors import TabiaError
     from tabia.evaluation.records import read
-    from tabia.games.errors import TabiaError
 
     games = read(path).records
     if not 1 <= (number or 1) <= len(games):
@@ -133,12 +135,12 @@ def _loaded(path: Path, number: int | None) -> Record:
 
 def _seats(count: int, seat: int, against: list[str]) -> tuple[str, ...]:
     """Who sits where."""
-    from tabia.games.errors import TabiaError
+    from tabia.core.errors import TabiaError
 
     others = count - (seat > 0)
     if len(against) not in {1, others}:
         raise TabiaError(f"{others} seats are free; name one player for all of them with --against, or {others}.")
     left = iter(against if len(against) == others else against * others)
-    from tabia.evaluation.records import HUMAN
+    from tabia.games.seats import HUMAN
 
     return tuple(HUMAN if place == seat else next(left) for place in range(1, count + 1))

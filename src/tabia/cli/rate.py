@@ -132,9 +132,9 @@ def report(
 
 
 def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float) -> dict[str, Any]:
+    from tabia.core.errors import did_you_mean
     from tabia.evaluation import standings
     from tabia.evaluation.ratings import RatingError
-    from tabia.games.errors import did_you_mean
 
     if method == "wandhoven":
         if anchor is not None:

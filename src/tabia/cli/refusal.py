@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tabia.core.errors import TabiaError
+from tabia.core.errors import TabiaError, TabiaWarning
 from tabia.core.text import printable
 
 REFUSED = 2
@@ -47,8 +47,7 @@ _python_shows = warnings.showwarning
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> None:
-    errors = sys.modules.get("tabia.games.errors")
-    if errors is not None and issubclass(category, errors.TabiaWarning):
+    if issubclass(category, TabiaWarning):
         typer.echo(f"tabia: warning: {message}", err=True)
     else:
         _python_shows(message, category, *where, **named)

@@ -1,110 +1,132 @@
-"""A game in the terminal: the board in colors, moves and commands line by line, nothing ever lost."""
+"""A game in the terminal: a colored board, moves and commands line by line, saved after every move."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 from rich.text import Text
 
 from tabia.cli import game_text, printing
 from tabia.cli.interrupts import on_interrupt
 from tabia.cli.printing import escape
-from tabia.cli.sitting import Sitting
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.trust import names_code
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, RecordError
-from tabia.games import Game, State
+from tabia.evaluation.records import Book, Record, RecordError
+from tabia.games import Game, IllegalMove, Seats, Session, make
 from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
-from tabia.games.errors import IllegalMove, did_you_mean
 from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.players.analysis import look
 from tabia.players.modifiers import Modified
 
 _HELP = {
-    "MOVE": "play one of the legal moves",
-    "?, help": "this help, with the legal moves",
-    "undo": "take back your last move and the answers to it",
-    "hint": "ask a player what it would do",
-    "replay": "show the game from its start",
-    "save FILE": "write the game to a file; go on with `tabia play --load FILE`",
-    "quit": "leave; the game is kept",
+    "MOVE": "play a legal move",
+    "?, help": "show this help and the legal moves",
+    "undo": "take back your last move and the replies to it",
+    "hint": "ask a player for a move",
+    "replay": "show the game from the start",
+    "save FILE": "save the game; continue it with `tabia play --load FILE`",
+    "quit": "leave; the game is saved",
 }
 _COMMANDS = ("help", "undo", "hint", "replay", "save", "quit")
 
 
-class _Left(Exception):
-    """Someone has left the table."""
+class _Quit(Exception):
+    """The person leaves the game."""
 
 
 @dataclass
 class Terminal:
-    """Shows a sitting and listens to the people at it."""
+    """Shows a game, asks its people and players for moves, and saves it after each one."""
 
-    sitting: Sitting
-    hints: Player | None = None  # who gives them
-    saved: bool = False  # whether the file has the game as it stands
+    record: Record  # the game as it was loaded or started
+    session: Session
+    players: list[Player | None]  # by seat; None: a person
+    hints: Player | None = None
+    saved: bool = False  # whether the file holds the current position
+
+    @classmethod
+    def open(cls, record: Record, game: Game | None = None, *, hint: str | None = None) -> Terminal:
+        """Continue the game of a record; `game` saves making it again."""
+        game = make(record.game) if game is None else game
+        if len(record.players) != game.num_players:
+            raise TabiaError(f"{game.id} has {game.num_players} seats, but the record has {len(record.players)}.")
+        people = Seats(record.players).people
+        without = record.shown_only
+        players = [
+            None if without or seat in people else make_player(spec, game) for seat, spec in enumerate(record.players)
+        ]
+        return cls(record, records.replay(game, record), players, make_player(hint, game) if hint else None)
 
     @property
     def game(self) -> Game:
-        return self.sitting.game
+        """The rules."""
+        return self.session.game
+
+    @property
+    def seats(self) -> Seats:
+        """Who has each seat."""
+        return Seats(self.record.players)
 
     def play(self) -> None:
-        """Play until the game is over or someone leaves."""
-        _print("\n".join(game_text.seats(self.sitting)))
-        if self.sitting.people:
+        """Play until the game is over or the person leaves."""
+        _print("\n".join(game_text.introduction(self.game, self.seats)))
+        if self.seats.people:
             _print("")
             self._show()
-            _print("\n".join(game_text.goals(self.sitting)))
+            _print("\n".join(game_text.goals(self.session, self.seats)))
         else:
             self._replay()
-            if self.sitting.begun.finished:
-                self._tell_end()
+            if self.record.finished:
+                self._print_result()
                 return
         try:
-            with on_interrupt(lambda _: self._continued_by()):
-                while self._go_on():
+            with on_interrupt(lambda _: self._continue_note()):
+                while self._turn():
                     pass
-        except (_Left, EOFError, KeyboardInterrupt):
-            _print(f"\n{self._kept()}")
+        except (_Quit, EOFError, KeyboardInterrupt):
+            _print(f"\n{self._goodbye()}")
 
-    def _go_on(self) -> bool:
-        """One move, or one command; False once the game is over and no person is there to talk to."""
-        if self.sitting.over:
-            self._tell_end()
-            return self.sitting.people and self._after_end()
-        player = self.sitting.seats[self.sitting.mover]
+    def _turn(self) -> bool:
+        """One move or one command; False once the game is over and no person is left to ask."""
+        if self.session.over:
+            self._print_result()
+            return bool(self.seats.people) and self._after_end()
+        player = self.players[self.session.mover]
         if player is None:
             self._ask()
         else:
             with printing.console().status(f"{escape(player.spec)} is thinking"):
-                action = self.sitting.choice(player)
+                action = _choose(player, self.session)
             self._move(action)
         return True
 
     def _ask(self) -> None:
-        seat = game_text.seat_name(self.game, self.sitting.mover)
+        seat = game_text.seat_name(self.game, self.session.mover)
         text = _input(f"{seat}, your move> ")
         if not self._command(text):
             try:
-                self._move(self.game.parse_move(text, self.sitting.state))
+                self._move(self.game.parse_move(text, self.session.state))
             except IllegalMove:
                 near = did_you_mean(text, _COMMANDS) if len(text) > 3 else "Type ? for help."
                 _print(f"{escape(repr(text))} is not legal here. Legal moves: {self._legal()}. {near}")
 
     def _after_end(self) -> bool:
-        """People can still look at a finished game, save it, or take moves back."""
+        """Let people look at a finished game, save it or take moves back."""
         text = _input("Type undo, replay, save FILE or quit> ")
         if not self._command(text):
-            _print(f"{escape(repr(text))} can no longer be played.")
+            _print(f"{escape(repr(text))} cannot be played: the game is over.")
         return True
 
     def _command(self, text: str) -> bool:
-        """Whether the text was a command, which then has been done."""
+        """Run a command; False if the text is not one."""
         word, _, rest = text.partition(" ")
         match word.lower():
             case "":
@@ -121,116 +143,135 @@ class Terminal:
             case "save":
                 self._save(rest.strip())
             case "quit" | "exit":
-                raise _Left
+                raise _Quit
             case _:
                 return False
         return True
 
     def _undo(self) -> None:
-        if self.sitting.undo():
-            self._keep()
-            self._show()
-        else:
-            _print("There is no move of yours to take back.")
+        earlier = self.session.undo_to_turn(self.seats.people)
+        if earlier is None:
+            _print("You have no move to take back.")
+            return
+        self.session = earlier
+        self._autosave()
+        self._show()
 
     def _hint(self) -> None:
-        if self.sitting.over:
+        if self.session.over:
             _print("The game is over.")
             return
         if self.hints is None:
-            opponents = [player for player in self.sitting.seats if player is not None]
+            opponents = [player for player in self.players if player is not None]
             self.hints = opponents[0] if opponents else make_player("mcts:simulations=400", self.game)
-        # A hint is what the player thinks best: modifiers such as temperature are left out.
+        # A hint is the player's best move, so modifiers such as temperature are left out.
         adviser = self.hints.player if isinstance(self.hints, Modified) else self.hints
-        found = look(adviser, self.sitting.state, self.sitting.key(), len(self.sitting.played))
+        found = look(adviser, self.session.state, self.session.key, self.session.ply)
         value = (found.values or {}).get(found.move or "")
         worth = "" if value is None else f" (worth {value:+.2f} to you)"
         expects = f" and expects {escape(' '.join(found.line[:8]))}" if found.line else ""
         _print(f"{escape(self.hints.spec)} suggests [bold green]{escape(found.move or '')}[/]{worth}{expects}.")
 
     def _replay(self) -> None:
-        _draw(self.game, self.sitting.states[0])
-        for number, action in enumerate(self.sitting.played, start=1):
-            _print(f"\n{number}. {self._named(number - 1, action)}")
-            _draw(self.game, self.sitting.states[number])
+        _draw(self.session.at(0))
+        for ply in range(self.session.ply):
+            _print(f"\n{ply + 1}. {self._named(ply, self.session.actions[ply])}")
+            _draw(self.session.at(ply + 1))
 
-    def _save(self, where: str) -> None:
-        if not where:
-            _print("Where to? save FILE")
+    def _save(self, file: str) -> None:
+        if not file:
+            _print("Give a file name: save FILE")
             return
         try:
-            records.save(Path(where).expanduser(), Book(records=[self.sitting.record()]))
-            _print(f"Saved in {escape(where)}.")
+            records.save(Path(file).expanduser(), Book(records=[self._record()]))
+            _print(f"Saved in {escape(file)}.")
         except RecordError as error:
             _print(escape(str(error)))
 
     def _move(self, action: int) -> None:
-        told = self._named(len(self.sitting.played), action)
-        self.sitting.step(action)
-        self._keep()
-        _print(told)
-        # Between two moves of a person the board would only scroll by.
-        if self.sitting.over or not self.sitting.people or self.sitting.seats[self.sitting.mover] is None:
+        line = self._named(self.session.ply, action)
+        self.session = self.session.play(action)
+        self._autosave()
+        _print(line)
+        # Between two players' moves the board would only scroll past a person.
+        if self.session.over or not self.seats.people or self.players[self.session.mover] is None:
             _print("")
             self._show()
 
     def _legal(self) -> str:
-        return escape(" ".join(self.sitting.legal()))
+        return escape(" ".join(self.session.legal_moves))
 
     def _named(self, ply: int, action: int) -> str:
-        state = self.sitting.states[ply]
-        seat, move = int(self.game.mover(state)), f"[bold]{escape(self.game.move_name(action, state))}[/]"
-        who = "You play" if self.sitting.only_person == seat else f"{game_text.seat_name(self.game, seat)} plays"
-        return f"{who} {move}"
+        """A move with the seat that makes it."""
+        before = self.session.at(ply)
+        move = f"[bold]{escape(self.game.move_name(action, before.state))}[/]"
+        is_you = self.seats.only_person == before.mover
+        return f"{'You play' if is_you else f'{game_text.seat_name(self.game, before.mover)} plays'} {move}"
 
     def _show(self) -> None:
-        _draw(self.game, self.sitting.state)
-        left = game_text.moves_left(self.sitting)
+        _draw(self.session)
+        left = game_text.moves_left(self.session)
         if left is not None:
             _print(left)
 
-    def _tell_end(self) -> None:
-        _print("\n".join(game_text.ending(self.sitting)))
+    def _print_result(self) -> None:
+        """The result by the rules, or of a loaded game that ended by resignation."""
+        if self.session.over:
+            scores, reason = self.session.scores.tolist(), self.session.reason
+        else:
+            scores, reason = list(self.record.scores), "a player resigned"
+        _print("\n".join(game_text.ending(self.game, scores, reason, self.seats.only_person)))
 
-    def _keep(self) -> bool:
-        """Keep the game as it stands; a disk that refuses must not stop the play."""
+    # Saving.
+
+    def _record(self) -> Record:
+        scores, end = tuple(self.session.scores.tolist()), "over" if self.session.over else "unfinished"
+        return replace(self.record, moves=self.session.moves, scores=scores, end=end)
+
+    def _autosave(self) -> bool:
+        """Save the game; a disk that refuses does not stop it."""
         path = autosave_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            records.save(path, Book(records=[self.sitting.record()]))
+            records.save(path, Book(records=[self._record()]))
             self.saved = True
         except (OSError, RecordError):
             self.saved = False
         return self.saved
 
-    def _continued_by(self) -> str:
-        """How to continue a game that was interrupted; it was saved after its last move."""
-        if self.sitting.over or not self.saved:
+    def _continue_note(self) -> str:
+        """How to continue a game that is interrupted now; empty if nothing is saved."""
+        if self.session.over or not self.saved:
             return ""
-        return f"The game is saved. Continue with: {self._again()}"
+        return f"The game is saved. Continue with: {self._continue_command()}"
 
-    def _kept(self) -> str:
-        if not self.sitting.played:
+    def _goodbye(self) -> str:
+        if not self.session.ply:
             return "Goodbye."
-        moves = escape(" ".join(self.sitting.record().moves))
-        if self.sitting.over:
+        moves = escape(self.session.text)
+        if self.session.over:
             return f"Goodbye. The moves were: {moves}"
-        if self._keep():
-            return f"The game is saved. Continue with: {escape(self._again())}"
-        return f"The game could not be kept in a file. Its moves so far: {moves}"
+        if self._autosave():
+            return f"The game is saved. Continue with: {escape(self._continue_command())}"
+        return f"The game could not be saved. Its moves so far: {moves}"
 
-    def _again(self) -> str:
-        """The command that goes on with the game; Python files must be named, or they are not run."""
+    def _continue_command(self) -> str:
+        """Python files appear in the command: only those that the user names are run."""
         game = [self.game.id] if names_code(self.game.id) else []
-        players = sorted({spec for spec in self.sitting.begun.players if names_code(spec)})
+        players = sorted({spec for spec in self.record.players if names_code(spec)})
         against = [word for spec in players for word in ("--against", spec)]
         return shlex.join(["tabia", "play", *game, "--load", str(autosave_path()), *against])
 
 
 def autosave_path() -> Path:
-    """Where the game being played is kept after every move."""
+    """The file that holds the game being played."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "tabia" / "last-game.txt"
+
+
+def _choose(player: Player, session: Session) -> int:
+    states = jax.tree.map(lambda leaf: leaf[None], session.state)
+    return int(player.choose(states, session.key, jnp.array([session.ply])).actions[0])
 
 
 def _print(text: str) -> None:
@@ -242,10 +283,10 @@ def _input(prompt: str) -> str:
     return input().strip()
 
 
-def _draw(game: Game, state: State) -> None:
+def _draw(session: Session) -> None:
     """The position, each seat's marks in its color."""
-    text = Text(game.draw(state))
-    for seat in range(min(game.num_players, len(SEAT_MARKS))):
+    text = Text(session.draw())
+    for seat in range(min(session.game.num_players, len(SEAT_MARKS))):
         mark = re.escape(SEAT_MARKS[seat])
         text.highlight_regex(rf"(?<![^\s\[]){mark}(?![^\s\]])", f"bold {SEAT_COLORS[seat]}")
     text.highlight_regex(r"\[[^\]]*\]", "underline")  # a winning line

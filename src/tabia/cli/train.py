@@ -261,10 +261,6 @@ def _estimate(config: Config, as_json: bool) -> None:
 
 
 def _named(game: Game, moves: tuple[int, ...]) -> str:
-    from tabia.games.session import Table
+    from tabia.games.session import Session
 
-    table, names = Table(game), []
-    for action in moves:
-        names.append(game.move_name(action, table.state))
-        table.play(action)
-    return " ".join(names)
+    return Session.replay(game, moves).text

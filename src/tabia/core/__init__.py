@@ -1,1 +1,14 @@
-"""The bottom layer: errors, safe text, durable files, locks and the compilation cache; knows nothing about games."""
+"""What every package needs once, without knowing about games.
+
+errors         the base class of all errors, and suggestions for misspelled words
+files, locks   durable files, safe reading of files from outside, locks between processes
+text, parsing  text and data from outside, made safe to print or checked
+trust          data files must not choose Python code to run
+runtime        JAX's settings; compile_cache keeps its compiled programs
+"""
+
+from tabia.core.errors import TabiaError as TabiaError
+from tabia.core.errors import TabiaWarning as TabiaWarning
+from tabia.core.errors import did_you_mean as did_you_mean
+from tabia.core.errors import nearest as nearest
+from tabia.core.locks import FileLock as FileLock

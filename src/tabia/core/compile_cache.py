@@ -1,11 +1,11 @@
-"""Compiled programs kept between runs: checked when read, written atomically, limited in size.
+"""A persistent cache of compiled programs: checked when read, written atomically, limited in size.
 
-JAX's own file cache writes in place and never replaces an entry, so one that was cut short warns and recompiles in
-every later process. This one keeps a checksum with each entry, drops a damaged one silently, and removes the entries
-unused for longest once the directory outgrows its limit. Several processes may share the directory: files appear by
-renaming, and one that another process removed is only a miss.
+JAX's own file cache writes in place and never replaces an entry, so a truncated entry causes a warning and a
+recompilation in every later process. This cache stores a checksum with each entry, drops damaged entries silently,
+and removes the least recently used entries once the directory exceeds its limit. Several processes may share the
+directory: files appear by renaming, and a file that another process removed is a cache miss.
 
-It serves Tabia's own directory; a cache that the user has chosen is left to JAX.
+It serves Tabia's own directory only; JAX handles a cache directory that the user has chosen.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 LIMIT = 2 * 2**30
-"""Bytes of all compiled programs; the option of JAX, `jax_compilation_cache_max_size`, goes before it."""
+"""Bytes of all compiled programs; JAX's option `jax_compilation_cache_max_size` takes precedence."""
 _SUFFIX = ".program"
 _DIGEST = 32  # bytes of SHA-256, at the start of an entry
 
 
 def directory() -> Path:
-    """Where compiled programs are kept unless the user says otherwise."""
+    """The default directory of compiled programs."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "tabia" / "compiled"
 
 
 class ProgramCache:
-    """Programs by key, as JAX's `CacheInterface` asks for it."""
+    """Programs by key; implements JAX's `CacheInterface`."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
         self._path, self._limit = path, limit
@@ -37,7 +37,7 @@ class ProgramCache:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def get(self, key: str) -> bytes | None:
-        """The program, or None if there is no sound one."""
+        """The program, or None if it is missing or damaged."""
         path = self._path / f"{key}{_SUFFIX}"
         try:
             content = path.read_bytes()
@@ -47,14 +47,14 @@ class ProgramCache:
             _remove(path)
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the entries unused for longest are removed first
+            os.utime(path)  # marks it as recently used
         return content[_DIGEST:]
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a program; JAX asks only if `get` found none or what it found could not be loaded."""
+        """Store a program; JAX calls this if `get` found nothing, or nothing that could be loaded."""
         if len(value) + _DIGEST > self._limit // 2:
             return
-        self._make_room(len(value) + _DIGEST)
+        self._reserve(len(value) + _DIGEST)
         aside = self._path / f".{os.getpid()}.{os.urandom(8).hex()}.tmp"
         try:
             with aside.open("xb") as file:
@@ -64,8 +64,8 @@ class ProgramCache:
         except OSError:
             _remove(aside)  # a full disk costs a compilation in the next process, nothing else
 
-    def _make_room(self, wanted: int) -> None:
-        """Measure the directory at the first entry and then once per sixteenth of the limit."""
+    def _reserve(self, wanted: int) -> None:
+        """Make space for an entry; the directory is measured once per sixteenth of the limit written."""
         share = self._limit // 16
         if self._unchecked is not None and self._unchecked + wanted <= share:
             self._unchecked += wanted
@@ -75,13 +75,13 @@ class ProgramCache:
 
 
 def install() -> None:
-    """Let JAX keep its programs here; does nothing where JAX has no such place, or the user chose another cache."""
+    """Make JAX use this cache; does nothing if JAX lacks the hook or the user chose another directory."""
     try:
         from jax._src import compilation_cache, config
 
         before: Any = compilation_cache.get_file_cache
         size = config.compilation_cache_max_size
-    except (ImportError, AttributeError):  # another version of JAX, whose own cache serves as well
+    except (ImportError, AttributeError):  # another version of JAX: its own cache will do
         return
     if getattr(before, "of_tabia", False):
         return
@@ -97,7 +97,7 @@ def install() -> None:
 
 
 def _shrink(folder: Path, target: int) -> None:
-    """Remove files, those unused for longest first, until at most `target` bytes are left."""
+    """Remove the least recently used files until at most `target` bytes are left."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

@@ -1,19 +1,23 @@
-"""The base class of every error Tabia reports on purpose, and suggestions for misspelled words."""
+"""The base classes of Tabia's errors and warnings, and suggestions for misspelled words."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-_LONGEST_WORD = 200  # characters; comparing costs time quadratic in the length, and nobody misspells longer words
+_LONGEST_WORD = 200  # characters; comparing words takes quadratic time
 
 
 class TabiaError(Exception):
-    """Anything Tabia refuses; its text is written for people and needs no traceback."""
+    """Anything Tabia refuses to do; the message is written for people and needs no traceback."""
+
+
+class TabiaWarning(UserWarning):
+    """Something the user should know; the message is written for people."""
 
 
 def nearest(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
-    """The known words that a misspelled word most likely meant.
+    """The known words closest to a misspelled one.
 
     >>> nearest("conect4", ["connect4", "othello"])
     ['connect4']
@@ -24,7 +28,7 @@ def nearest(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence naming the nearest known words, or all of them if none is near."""
+    """A sentence with the nearest known words, or with all of them if none is near."""
     known = list(known)
     close = nearest(word, known)
     return f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(known)}."

@@ -1,10 +1,10 @@
-"""Files that last, and files from strangers.
+"""Durable writing, and safe reading of files from outside.
 
-Writing is atomic and synced: a reader, or a crash at any moment, finds the old file or the new one, and what was
-written stays after a power cut. Reading accepts regular files up to a size limit and never waits: a FIFO, a device or
-a huge file is refused at once. `within` names the directory a file must stay in, whatever links lead to.
+Writing is atomic and synced: after a crash at any moment the old file or the new one is there, and a finished write
+survives a power cut. Reading accepts regular files up to a size limit and never blocks: a FIFO, a device or a huge
+file is refused at once. `within` is a directory that the file must be in after following all links.
 
-Like `open`, these functions raise OSError; its `strerror` finishes the sentence "... cannot be read: ...".
+Like `open`, these functions raise OSError; its `strerror` completes the sentence "... cannot be read: ...".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SAFE = os.O_CLOEXEC | os.O_NONBLOCK  # without O_NONBLOCK, opening a FIFO waits
 
 
 def open_regular(path: Path, *, within: Path | None = None) -> BufferedReader:
-    """Open a regular file for reading; anything else is refused without waiting for it."""
+    """Open a regular file for reading; refuse anything else without blocking."""
     real, flags = (path, 0) if within is None else (contained(path, within), os.O_NOFOLLOW)
     descriptor = _open(real, os.O_RDONLY | flags)
     try:
@@ -55,7 +55,7 @@ def read_bytes(path: Path, limit: int, *, within: Path | None = None) -> bytes:
 
 
 def read_text(path: Path, limit: int, *, within: Path | None = None) -> str:
-    """The same as UTF-8 text; an OSError says so if it is not."""
+    """The content of a regular file as text; OSError if it is not UTF-8."""
     try:
         return read_bytes(path, limit, within=within).decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ def read_text(path: Path, limit: int, *, within: Path | None = None) -> str:
 
 
 def contained(path: Path, within: Path) -> Path:
-    """The real place of a path, every link followed; refused if that is outside of `within`."""
+    """The path with all links resolved; OSError if it is outside `within`."""
     try:
         root, real = within.resolve(), path.resolve()
     except (RuntimeError, ValueError) as error:  # a loop of links, or a NUL byte
@@ -74,7 +74,7 @@ def contained(path: Path, within: Path) -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there; False also for a name that no file can have."""
+    """Whether the path exists; False for an invalid name."""
     try:
         return os.path.lexists(path)
     except ValueError:
@@ -85,7 +85,7 @@ def exists(path: Path) -> bool:
 
 
 def write_atomic(path: Path, content: bytes, *, within: Path | None = None) -> None:
-    """Replace a file by new content, or leave it as it is; a symbolic link is replaced, not followed."""
+    """Write a file completely or not at all; a symbolic link is replaced, not followed."""
     folder = _folder(path, within)
     with contextlib.suppress(FileNotFoundError):
         _check_regular((folder / path.name).stat(), path)
@@ -103,7 +103,7 @@ def write_atomic(path: Path, content: bytes, *, within: Path | None = None) -> N
 
 
 def append(path: Path, content: bytes, *, within: Path | None = None, sync: bool = True) -> None:
-    """Append to a file, which is created if needed; `sync` waits until the content is on the disk."""
+    """Append to a file, creating it if needed; `sync` waits until the content is on disk."""
     folder = _folder(path, within)
     is_new = not exists(folder / path.name)
     descriptor = _open(folder / path.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW)
@@ -117,14 +117,14 @@ def append(path: Path, content: bytes, *, within: Path | None = None, sync: bool
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that must not exist yet and wait until its content is on the disk; its name is not synced."""
+    """Write and sync a file that must not exist yet; the directory is not synced."""
     with os.fdopen(_open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW), "wb") as file:
         file.write(content)
         _flush(file)
 
 
 def sync_file(path: Path) -> None:
-    """Wait until a file's content is on the disk."""
+    """Wait until the content of a file is on disk."""
     descriptor = _open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         os.fdatasync(descriptor)
@@ -133,7 +133,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
+    """Wait until the entries of a directory are on disk."""
     descriptor = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -142,7 +142,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def make_directory(path: Path, *, within: Path | None = None) -> Path:
-    """Create a directory and its missing parents, each of which is on the disk afterward."""
+    """Create and sync a directory and its missing parents."""
     if within is not None:
         contained(path, within)
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -155,12 +155,12 @@ def make_directory(path: Path, *, within: Path | None = None) -> Path:
 
 
 def random_name(name: str, suffix: str = "tmp") -> str:
-    """A hidden name that nobody can guess, for something that will get the name `name`."""
+    """A hidden, unguessable name for a file that will be renamed to `name`."""
     return f".{name[:100]}.{secrets.token_hex(8)}.{suffix}"
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what processes that were killed while writing left in a directory."""
+    """Remove temporary files that killed processes left in a directory."""
     for left in folder.glob(".*.tmp"):
         with contextlib.suppress(OSError):
             left.unlink()

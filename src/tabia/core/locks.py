@@ -1,4 +1,4 @@
-"""Locks between processes: a file that one process at a time holds; it frees itself when its process ends."""
+"""Locks between processes: a file that one process at a time holds, released when the process ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import TracebackType
 
 
 class _Held(threading.local):
-    """The locks of one thread: how often each is held, and its descriptor."""
+    """The locks that one thread holds: by path, how many times and the descriptor."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, tuple[int, int]] = {}
@@ -22,10 +22,10 @@ _held = _Held()
 
 
 class FileLock:
-    """An exclusive lock on a path, for `with`; the same thread may take it again inside.
+    """An exclusive lock on a path, as a context manager; reentrant within a thread.
 
-    Entering raises BlockingIOError at once if somebody else holds the lock. The file is created without following a
-    link, is never truncated, and is removed on release.
+    Entering raises BlockingIOError at once if another process or thread holds the lock. The file is created without
+    following links, is never truncated, and is removed on release.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,12 +47,12 @@ class FileLock:
         try:
             self._path.unlink(missing_ok=True)
         except OSError:
-            pass  # a read-only directory keeps the file; it locks nothing by itself
+            pass  # a leftover file in a read-only directory locks nothing by itself
         finally:
             os.close(descriptor)
 
     def _acquire(self) -> int:
-        """A locked descriptor of the file that has this path now; the holder before may just have removed its own."""
+        """A locked descriptor of the file now at this path; the previous holder may have just removed the one we opened."""
         while True:
             descriptor = _open(self._path)
             try:

@@ -1,4 +1,4 @@
-"""JSON and TOML from files of strangers: whatever is wrong with them is a ValueError, also nesting without end."""
+"""JSON and TOML from outside: anything wrong with it is a ValueError, including endless nesting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DEEPEST = 64  # levels; nothing Tabia writes has more than five
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value a JSON text holds; ValueError for anything that is none, or that is nested too deeply."""
+    """The value of a JSON text; ValueError if it is not JSON or too deeply nested."""
     try:
         value = json.loads(text)
     except RecursionError:
@@ -20,7 +20,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text; ValueError (tomllib.TOMLDecodeError is one) for anything that is none."""
+    """The tables of a TOML text; ValueError if it is not TOML or too deeply nested."""
     try:
         tables = tomllib.loads(text)
     except RecursionError:
@@ -30,7 +30,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _check_depth(value: Any, left: int) -> None:
-    """Later steps walk the value recursively, so a depth that only the parser survives is refused too."""
+    """Refuse deep nesting that only the parser survives; later steps are recursive."""
     if left == 0:
         raise ValueError("it is nested too deeply")
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-r"""Text from outside made safe to print: for terminals, error messages, Markdown and SVG.
+r"""Text from outside, made safe to print in terminals, error messages, Markdown and SVG.
 
-A name, a move or a line of a file may contain anything. `printable` replaces what a terminal would obey instead of
-show (escape sequences, control characters, bidirectional overrides); the other functions build on it.
+A name, a move or a line of a file may contain anything. `printable` escapes what a terminal would interpret (escape
+sequences, control characters, bidirectional overrides); the other functions build on it.
 
 >>> printable("a\x1b[31mb")
 'a\\x1b[31mb'
@@ -13,7 +13,7 @@ import re
 from xml.sax.saxutils import escape as _escape_xml
 
 LONGEST_QUOTE = 80
-"""Characters of a text that an error message repeats."""
+"""The most characters of a text that an error message quotes."""
 
 # C0 and C1 controls, DEL, soft line breaks, bidirectional controls, surrogates, noncharacters.
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\ufffe\uffff"
@@ -23,7 +23,7 @@ _MARKDOWN = re.compile(r"[\\`*\[\]<>&|]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """The text with unsafe characters written as escapes; `lines` keeps line breaks."""
+    """The text with unsafe characters escaped; `lines` keeps line breaks."""
     pattern = _UNSAFE_BUT_NEWLINE if lines else _UNSAFE_CHARACTER
     return pattern.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
@@ -43,7 +43,7 @@ def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
 
 
 def quote(value: object, limit: int = LONGEST_QUOTE) -> str:
-    r"""A value from outside as an error message shows it: short, in quotes if it is text, without control characters.
+    r"""A value from outside for an error message: short, quoted if it is text, without control characters.
 
     >>> quote("a\nb"), quote(7)
     ("'a\\nb'", '7')
@@ -51,7 +51,7 @@ def quote(value: object, limit: int = LONGEST_QUOTE) -> str:
     if isinstance(value, str):
         return printable(repr(shorten(value, limit)))
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
-        return f"a number of {value.bit_length()} bits"  # Python refuses to print very long ones
+        return f"a number of {value.bit_length()} bits"  # Python refuses to print very long numbers
     try:
         return printable(shorten(repr(value), limit))
     except (ValueError, RecursionError):  # a huge number, or very deep nesting, somewhere inside
@@ -59,17 +59,17 @@ def quote(value: object, limit: int = LONGEST_QUOTE) -> str:
 
 
 def plain(value: object, limit: int = LONGEST_QUOTE) -> str:
-    """The same without quotes, for names that a sentence mentions."""
+    """Like `quote`, without the quotes, for names in a sentence."""
     return printable(shorten(value, limit)) if isinstance(value, str) else quote(value, limit)
 
 
 def xml(text: str) -> str:
-    """The text as content of an XML element or of an attribute in double quotes."""
+    """The text as the content of an XML element or of a double-quoted attribute."""
     return _escape_xml(printable(text), {'"': "&quot;"})
 
 
 def markdown(text: str) -> str:
-    """The text as Markdown shows it literally: no HTML, no link, no emphasis, no table cell."""
+    """The text escaped for Markdown, so that it shows literally."""
     return _MARKDOWN.sub(_as_markdown, printable(text))
 
 
@@ -78,12 +78,12 @@ def _as_markdown(found: re.Match[str]) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """The text as a code span of Markdown, also inside a table."""
+    """The text as a Markdown code span that also works inside a table."""
     return f"`{printable(text).replace('`', chr(39)) or ' '}`"
 
 
 def markdown_block(text: str) -> str:
-    """The text as a code block of Markdown; its fence is longer than any in the text."""
+    """The text as a Markdown code block; the fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{printable(text, lines=True)}\n{fence}"

@@ -1,8 +1,8 @@
-"""What a data file may not do: choose Python code to run.
+"""Data files must not choose Python code to run.
 
-A game or a player can be a class in a Python file, `file.py:Class`; making it runs that file. Such a name is accepted
-from the command line or from a caller in Python. One that stands in a data file (a record, a run's configuration, a
-file of weights) is refused, unless the user has named the same one.
+A game or a player can be a class in a Python file, `file.py:Class`; making it runs that file. The command line and
+Python callers may give such names. In a data file (a record, a run's configuration, a weights file) they are refused
+unless the user has named the same Python file.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def names_code(name: str) -> bool:
 
 
 def check_data(name: str, *, source: str, fix: str, named: Iterable[str] = ()) -> None:
-    """Refuse a name in a data file that would run code, unless the user has `named` something in the same code file.
+    """Refuse a name in a data file that would run code, unless the user has `named` the same Python file.
 
-    `fix` is what to type if the user trusts the file.
+    `fix` tells a user who trusts the file what to type.
     """
     if names_code(name) and _file(name) not in set(map(_file, named)):
         raise UntrustedCode(

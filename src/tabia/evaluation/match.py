@@ -19,7 +19,7 @@ from functools import cached_property
 import jax
 
 from tabia.evaluation.openings import Opening, draw
-from tabia.evaluation.records import Record, actions
+from tabia.evaluation.records import Record, replay
 from tabia.evaluation.seating import MatchError, seatings
 from tabia.evaluation.sequential import SequentialTest
 from tabia.evaluation.tally import round_share
@@ -198,7 +198,7 @@ def _wave(match: Match, rounds: range, pending: dict[tuple[int, tuple[str, ...]]
         before = pending.get((seated.record.round, seated.record.players))
         if before is not None:
             known = seated.record.opening
-            played = [] if before.finished else actions(match.game, before)
+            played = [] if before.finished else list(replay(match.game, before).actions)
             if not before.finished and played[:known] != seated.actions:
                 raise MatchError(f"The game of round {before.round} to be continued began with another opening.")
             seated.record, seated.actions = before, played

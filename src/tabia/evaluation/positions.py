@@ -16,11 +16,12 @@ import numpy as np
 from jax import Array
 
 from tabia.core import files
+from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 from tabia.evaluation.openings import begin, game_seed, proceed
-from tabia.games.errors import GameError, TabiaError
+from tabia.games.errors import GameError
 from tabia.games.game import Game, State
-from tabia.games.moves import replay
+from tabia.games.session import Session
 from tabia.players.perfect import LIMIT
 from tabia.search.evaluators import random_actions
 from tabia.solvers.enumeration import TooLarge, positions_by_ply
@@ -117,7 +118,7 @@ def of_lines(game: Game, lines: Sequence[str], source: str = "text") -> Position
     found, plies, refused = [], [], []
     for number, line in enumerate(lines, start=1):
         try:
-            states = replay(game, line)
+            states = Session.from_moves(game, line).states
         except GameError as error:
             refused.append(f"{source}, line {number}, {quote(line)}: {error}")
             continue

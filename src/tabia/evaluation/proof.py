@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.games.game import Game, State
 from tabia.players.player import Player
 

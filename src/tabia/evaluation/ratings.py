@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 ELO = 400.0 / math.log(10.0)  # Elo points in one natural unit of strength
 _Z = 1.959964  # two-sided 95%

@@ -27,19 +27,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tabia.core import files
+from tabia.core.errors import TabiaError
 from tabia.core.text import is_printable, plain, quote
 from tabia.games import identity
-from tabia.games.errors import GameError, TabiaError
-from tabia.games.game import Game, State
-from tabia.games.session import Table
+from tabia.games.errors import GameError
+from tabia.games.game import Game
+from tabia.games.seats import HUMAN
+from tabia.games.session import Session
 
 FORMAT = "tabia games 1"
 LIMIT = 256 * files.MEGABYTE
 """The largest file that is read, in bytes: about a million games of Connect 4."""
 MOST_SEATS = 64
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
-HUMAN = "human"
-"""The spec of a seat where a person plays."""
 ENDS = ("over", "resigned", "unfinished")
 """How a game can stop: by its rules, by a player who gave up, or not yet."""
 
@@ -55,10 +55,10 @@ class Record:
     game: str  # the id that `tabia.games.make` takes
     version: int  # of the game's rules
     players: tuple[str, ...]  # the spec of each seat's player
-    moves: tuple[str, ...]  # as written by `written`
+    moves: tuple[str, ...]  # as in `Session.moves`
     scores: tuple[float, ...]  # one a seat
     opening: int = 0  # how many of the moves were drawn, not chosen
-    seed: int = 0  # of the game's own chance: `tabia.games.moves.replay(game, moves, seed=seed)`
+    seed: int = 0  # of the game's own chance: `Session.replay(game, moves, seed=seed)`
     round: int = 0  # games of one round share an opening, and are one independent trial; 0: a game on its own
     end: str = "over"
 
@@ -85,32 +85,17 @@ class Book:
     records: list[Record] = field(default_factory=list)
 
 
-def written(game: Game, action: int, state: State) -> str:
-    """A move as one word: its name, or `#` and the action's number where the name is no single word."""
-    name = game.move_name(action, state)
-    return name if is_printable(name) and _is_word(name) else f"#{action}"
-
-
-def _is_word(name: str) -> bool:
-    return name.split() == [name] and not name.startswith("#") and "," not in name
-
-
-def actions(game: Game, record: Record) -> list[int]:
-    """The actions of a record, each checked to be legal when it was played."""
+def replay(game: Game, record: Record) -> Session:
+    """The game of a record, each move checked to be legal when it was played."""
     if not identity.is_same(game, record.game) or game.version != record.version:
         raise RecordError(
             f"The record is of {plain(record.game)}, version {record.version}; {game.id}, version {game.version}, "
             "cannot replay it."
         )
-    table, played = Table(game, seed=record.seed), []
-    for number, word in enumerate(record.moves, start=1):
-        try:
-            is_number = word.startswith("#") and _WHOLE.fullmatch(word[1:])
-            played.append(int(word[1:]) if is_number else game.parse_move(word, table.state))
-            table.play(played[-1])
-        except GameError as error:
-            raise RecordError(f"Move {number}: {error}") from None
-    return played
+    try:
+        return Session.replay(game, record.moves, seed=record.seed)
+    except GameError as error:
+        raise RecordError(str(error)) from None
 
 
 def duplicates(records: Sequence[Record]) -> list[bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 from tabia.games.game import Game
 
 

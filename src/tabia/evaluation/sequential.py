@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 
 def expected_score(elo: float) -> float:

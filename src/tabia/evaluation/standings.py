@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tabia.core.errors import did_you_mean
 from tabia.evaluation.ratings import Outcomes, RatingError, Ratings, rate_many, rate_two, sequential_elo
 from tabia.evaluation.records import Record, duplicates
-from tabia.games.errors import did_you_mean
 
 
 def counted(records: Sequence[Record]) -> list[Record]:

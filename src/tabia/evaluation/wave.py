@@ -18,9 +18,10 @@ import numpy as np
 from jax import Array
 
 from tabia.evaluation.openings import begin, proceed
-from tabia.evaluation.records import Record, written
+from tabia.evaluation.records import Record
 from tabia.evaluation.seating import MatchError
 from tabia.games.game import Game, State
+from tabia.games.session import move_word
 from tabia.players.player import Player
 
 SMALLEST = 8
@@ -128,7 +129,7 @@ class Wave:
         """The moves about to be made, as text."""
         states = jax.device_get(self._states)
         rows = map(int, np.flatnonzero(actions >= 0))
-        return {row: written(self.game, int(actions[row]), _row(states, row)) for row in rows}
+        return {row: move_word(self.game, int(actions[row]), _row(states, row)) for row in rows}
 
     def _advance(self, actions: np.ndarray) -> None:
         # A finished game leaves any action unplayed, so the padding may name one.

@@ -39,7 +39,7 @@ from tabia.core.text import plain
 from tabia.games import drawing
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.ladders import Moves, find_legal, mirrored, moves
+from tabia.games.ladders import Moves, find_legal, mirrored, moves, shortest_ladder
 from tabia.games.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
 from tabia.games.star_rules import OpenSpiel, People, Rules, Schulte, pieces
 
@@ -191,6 +191,17 @@ class ChineseCheckers(Game):
         origin, target = (turned[field] for field in (self._moves.origins[action], self._moves.targets[action]))
         off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step into the void, never legal
         return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
+
+    def hops(self, state: State, action: int) -> tuple[int, ...]:
+        """The fields a legal action touches, as the board is drawn: start, every landing, end; none for the pass."""
+        if int(action) == self.num_actions - 1:
+            return ()
+        turned = self._seating.turned[int(state.moves) % self.players]
+        origin, target = int(self._moves.origins[action]), int(self._moves.targets[action])
+        free = np.append(np.asarray(state.board), self.players)[turned] < 0
+        is_step = int(action) < self._moves.landings.size
+        path = [origin, target] if is_step else shortest_ladder(self._moves, free, origin, target)
+        return tuple(int(turned[field]) for field in path)
 
     def draw(self, state: State) -> str:
         """The board, the first and the last field of each row with their names; then the corner each seat goes to."""

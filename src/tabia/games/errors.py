@@ -1,4 +1,4 @@
-"""What can go wrong with a game, said so that the reader knows what to do."""
+"""Errors about games and moves."""
 
 from __future__ import annotations
 
@@ -6,32 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tabia.core.errors import TabiaError, did_you_mean, nearest
+from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 
 if TYPE_CHECKING:
     from tabia.games.game import Game
 
-__all__ = ["GameError", "IllegalMove", "TabiaError", "did_you_mean", "nearest", "refusal_in"]
-
-
-class TabiaWarning(UserWarning):
-    """Something a user should know that stops nothing; its text is meant for people."""
-
 
 class GameError(TabiaError):
-    """A game that does not exist, cannot be built, or is asked for what it does not have."""
+    """A game that does not exist or cannot be made, or a request it cannot serve."""
 
 
 class IllegalMove(GameError):
-    """A move text that means nothing, or a move the position does not allow."""
+    """A text that is not a move, or a move that is not legal in the position."""
 
     def __init__(self, game: Game, text: str, state: Any = None) -> None:
         self.text = text
         if state is None:
-            message = f"{quote(text)} is no move of {game.id}."
+            message = f"{quote(text)} is not a move of {game.id}."
         elif bool(game.over(state)):
-            message = f"{quote(text)} cannot be played, the game is over:\n{game.draw(state)}"
+            message = f"{quote(text)} cannot be played: the game is over.\n{game.draw(state)}"
         else:
             legal = [game.move_name(int(a), state) for a in np.flatnonzero(np.asarray(game.legal(state)))]
             message = f"{quote(text)} is not legal here:\n{game.draw(state)}\nLegal moves: {' '.join(legal)}"
@@ -39,7 +33,7 @@ class IllegalMove(GameError):
 
 
 def refusal_in(error: Exception) -> TabiaError | None:
-    """The refusal behind an error: itself, or one that Python raised for compiled code and JAX wrapped in its own."""
+    """The TabiaError behind an error: itself, or a GameError from a host callback that JAX has wrapped."""
     if isinstance(error, TabiaError):
         return error
     before, raised, sentence = str(error).partition(f"{GameError.__name__}: ")

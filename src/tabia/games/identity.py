@@ -11,7 +11,7 @@ import warnings
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tabia.games.errors import TabiaWarning
+from tabia.core.errors import TabiaWarning
 from tabia.games.game import Game
 
 

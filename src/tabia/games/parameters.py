@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tabia.games.errors import TabiaError, did_you_mean
+from tabia.core.errors import TabiaError, did_you_mean
 
 _KINDS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 _WANTED = {int: "an integer", float: "a number", bool: "true or false", str: "text"}

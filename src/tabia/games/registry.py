@@ -13,12 +13,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import plain, quote
 from tabia.games import connect
 from tabia.games.checkers import Checkers
 from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.connect import Connect
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.errors import GameError
 from tabia.games.game import Game
 from tabia.games.history import History
 from tabia.games.othello import Othello

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
-from tabia.games.errors import did_you_mean
 from tabia.networks.errors import NetworkError
 
 KINDS = ("residual", "mlp")

@@ -1,6 +1,6 @@
 """What a network or its file can be refused for."""
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 
 class NetworkError(TabiaError):

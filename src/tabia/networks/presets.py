@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
-from tabia.games.errors import did_you_mean
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
 

@@ -19,7 +19,7 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.games.moves import legal_names, row
-from tabia.games.session import Table
+from tabia.games.session import Session
 from tabia.players.modifiers import Modified
 from tabia.players.perfect import Perfect
 from tabia.players.player import Choice, Player
@@ -70,9 +70,9 @@ def analyze(
     return tell(player.game, states, choice, count=count)
 
 
-def ask(player: Player, table: Table, *, seed: int = 0) -> Analysis:
-    """What a player thinks of the position on a table."""
-    return look(player, table.state, jax.random.key(seed), table.ply)
+def ask(player: Player, session: Session, *, seed: int = 0) -> Analysis:
+    """What a player thinks of a game's position."""
+    return look(player, session.state, jax.random.key(seed), session.ply)
 
 
 def look(player: Player, state: State, key: Array, ply: int) -> Analysis:

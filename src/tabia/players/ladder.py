@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import tabia
-from tabia.games.errors import TabiaError, did_you_mean
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.games.game import Game
 from tabia.players import agents
 from tabia.players.spec import PlayerError

@@ -32,7 +32,7 @@ class Positions(NamedTuple):
 
 
 def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None = None) -> Positions:
-    """The positions that lines of moves lead to, as `games.moves.replay` reaches them; an empty line is the start.
+    """The positions that lines of moves lead to, as `Session.from_moves` reaches them; an empty line is the start.
 
     The batch is `width` rows wide, or as few as a power of two allows: callers with several parts of a file give them
     all one width, so that programs are compiled once.

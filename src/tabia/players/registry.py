@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
-from tabia.games.errors import did_you_mean
 from tabia.games.game import Game
 from tabia.players import modifiers, own, perfect, runs
 from tabia.players.modifiers import Modified

@@ -21,10 +21,11 @@ import jax
 
 import tabia
 from tabia.core import files
+from tabia.core.errors import did_you_mean
 from tabia.core.text import plain, quote
 from tabia.core.trust import names_code
 from tabia.games import identity, registry
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.errors import GameError
 from tabia.games.game import Game
 from tabia.networks import Network, Variables, presets, weights
 from tabia.players.spec import Options, PlayerError, Spec

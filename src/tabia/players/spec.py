@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.text import plain, quote
-from tabia.games.errors import TabiaError, did_you_mean
 
 MODIFIERS = ("temperature", "epsilon", "random_moves")
 """The options that every player takes."""

@@ -1,6 +1,6 @@
 """What a search refuses, and why."""
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 
 class SearchError(TabiaError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabia.games.errors import TabiaError
+from tabia.core.errors import TabiaError
 
 
 class TrainingError(TabiaError):

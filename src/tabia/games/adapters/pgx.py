@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core.errors import did_you_mean
 from tabia.games.adapters import pgx_pieces as pieces
 from tabia.games.adapters import pgx_stones as stones
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
 
 State = Any  # pgx's own state

@@ -18,8 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import plain, quote
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.errors import GameError
 
 
 class Source(NamedTuple):

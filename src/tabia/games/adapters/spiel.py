@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tabia.core.errors import did_you_mean
 from tabia.games.adapters.host import HostGame
-from tabia.games.errors import GameError, did_you_mean
+from tabia.games.errors import GameError
 from tabia.games.game import Game
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from tabia.games.errors import GameError
 from tabia.games.game import Game
 from tabia.games.registry import make
-from tabia.games.session import Table
+from tabia.games.session import Session
 
 try:
     import gymnasium
@@ -45,7 +45,7 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = spaces.Box(*bounds, shape=self.game.observation_shape, dtype=np.float32)
-        self._table = Table(self.game)
+        self._session = Session.start(self.game)
         self._forfeited = False
 
     def reset(
@@ -53,7 +53,7 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin a new game; the same seed gives the same game for the same actions."""
         super().reset(seed=seed)
-        self._table.restart(int(self.np_random.integers(2**31)))
+        self._session = Session.start(self.game, seed=int(self.np_random.integers(2**31)))
         self._forfeited = False
         return self._observation(), self._facts()
 
@@ -63,13 +63,13 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
             raise GameError("The game is over; call reset() before the next step().")
         if not self.action_space.contains(action):
             raise GameError(
-                f"Action {action!r} is none of {self.game.id}: they go from 0 to {self.game.num_actions - 1}."
+                f"Action {action!r} is out of range for {self.game.id}: expected 0 to {self.game.num_actions - 1}."
             )
         seat = self.to_play()
-        before = float(self._table.scores[seat])
-        if self._table.legal[action]:
-            self._table.play(int(action))
-            after = float(self._table.scores[seat])
+        before = float(self._session.scores[seat])
+        if self._session.legal[action]:
+            self._session = self._session.play(int(action))
+            after = float(self._session.scores[seat])
         else:
             self._forfeited, after = True, self.game.score_range[0]
         return self._observation(), after - before, self._ended(), False, self._facts()
@@ -79,32 +79,32 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing without a render_mode: ansi or svg.")
             return None
-        return self.game.draw(self._table.state) if self.render_mode == "ansi" else self.game.svg(self._table.state)
+        return self._session.draw() if self.render_mode == "ansi" else self._session.svg()
 
     def legal_actions(self) -> list[int]:
         """The actions open to the seat to move."""
-        return [] if self._ended() else [int(action) for action in np.flatnonzero(self._table.legal)]
+        return [] if self._ended() else [int(action) for action in np.flatnonzero(self._session.legal)]
 
     def action_masks(self) -> np.ndarray:
         """bool[A]: the same as a mask, under the name maskable learners look for."""
-        return self._table.legal & (not self._ended())
+        return self._session.legal & (not self._ended())
 
     def winner(self) -> int | None:
         """The winning seat once the game is over; None before, after a draw, and after a forfeit."""
-        return None if self._forfeited else self._table.winner
+        return None if self._forfeited else self._session.winner
 
     def to_play(self) -> int:
         """The seat to move."""
-        return self._table.mover
+        return self._session.mover
 
     def _ended(self) -> bool:
-        return self._forfeited or self._table.over
+        return self._forfeited or self._session.over
 
     def _observation(self) -> np.ndarray:
-        return within(self._table.observe(self.to_play()), self.observation_space, self.game)
+        return within(self._session.observe(self.to_play()), self.observation_space, self.game)
 
     def _facts(self) -> dict[str, Any]:
-        return {"to_play": self.to_play(), "action_mask": self.action_masks(), "scores": self._table.scores.copy()}
+        return {"to_play": self.to_play(), "action_mask": self.action_masks(), "scores": self._session.scores.copy()}
 
 
 def within(observation: np.ndarray, space: Any, game: Game) -> np.ndarray:

@@ -21,7 +21,7 @@ from tabia.games.errors import GameError
 from tabia.games.exports.gym import within
 from tabia.games.game import Game
 from tabia.games.registry import make
-from tabia.games.session import Table
+from tabia.games.session import Session
 
 try:
     from gymnasium import logger, spaces
@@ -62,21 +62,21 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         self._planes = spaces.Box(*bounds, shape=self.game.observation_shape, dtype=np.float32)
         self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents}
-        self._table = Table(self.game)
+        self._session = Session.start(self.game)
         self._seeds = np.random.default_rng()
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game; the same seed gives the same game for the same actions."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
-        self._table.restart(int(self._seeds.integers(2**31)))
+        self._session = Session.start(self.game, seed=int(self._seeds.integers(2**31)))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self.agent_selection = self.possible_agents[self._table.mover]
+        self.agent_selection = self.possible_agents[self._session.mover]
 
     def step(self, action: int | None) -> None:
         """Play for the seat to move; once the game is over each seat leaves with None."""
@@ -86,27 +86,27 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         if action is None:
             raise GameError(f"{self.agent_selection} is to move and needs an action, not None.")
         self._cumulative_rewards[self.agent_selection] = 0.0
-        before = self._table.scores
-        self._table.play(int(action))
-        gained = self._table.scores - before
+        before = self._session.scores
+        self._session = self._session.play(int(action))
+        gained = self._session.scores - before
         self.rewards = {agent: float(gain) for agent, gain in zip(self.possible_agents, gained, strict=True)}
-        self.terminations = dict.fromkeys(self.agents, self._table.over)
-        self.agent_selection = self.possible_agents[self._table.mover]
+        self.terminations = dict.fromkeys(self.agents, self._session.over)
+        self.agent_selection = self.possible_agents[self._session.mover]
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """What an agent sees, and what it may do."""
         seat = self.possible_agents.index(agent)
-        may_act = agent == self.agent_selection and not self._table.over
-        mask = self._table.legal.astype(np.int8) if may_act else np.zeros(self.game.num_actions, np.int8)
-        return {"observation": within(self._table.observe(seat), self._planes, self.game), "action_mask": mask}
+        may_act = agent == self.agent_selection and not self._session.over
+        mask = self._session.legal.astype(np.int8) if may_act else np.zeros(self.game.num_actions, np.int8)
+        return {"observation": within(self._session.observe(seat), self._planes, self.game), "action_mask": mask}
 
     def render(self) -> str | None:
         """The position as text (`ansi`) or as an SVG document (`svg`)."""
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode: ansi or svg.")
             return None
-        return self.game.draw(self._table.state) if self.render_mode == "ansi" else self.game.svg(self._table.state)
+        return self._session.draw() if self.render_mode == "ansi" else self._session.svg()
 
     def close(self) -> None:
         """Nothing to release."""

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from tabia.games import moves
 from tabia.games.laws.law import Law
 from tabia.games.laws.record import Trials
+from tabia.games.session import Session
 
 _NAMES = 200_000  # names a check may ask for where every action's name is compared with every other's
 
@@ -64,8 +64,9 @@ def games_come_back_from_text(played: Trials) -> str | None:
         can_move = played.plies.choices[:60, g] > 0
         count = len(can_move) if can_move.all() else int(can_move.argmin())
         actions = [int(action) for action in played.plies.action[:count, g]]
-        written = moves.names(played.game, actions, seed=played.seed + g)
-        read = moves.actions(played.game, written, seed=played.seed + g)
+        session = Session.replay(played.game, actions, seed=played.seed + g)
+        written = " ".join(map(played.game.move_name, session.actions, session.states))
+        read = list(Session.from_moves(played.game, written, seed=played.seed + g).actions)
         if read != actions:
             return f"{actions} was written {written!r} and read back as {read}."
     return None

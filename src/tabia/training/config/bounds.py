@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from tabia.core.errors import did_you_mean
 from tabia.core.text import is_printable, quote
-from tabia.games.errors import did_you_mean
 from tabia.training.errors import TrainingError
 
 

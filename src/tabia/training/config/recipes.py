@@ -14,8 +14,8 @@ from typing import Any
 
 import jax
 
+from tabia.core.errors import did_you_mean
 from tabia.games import make as make_game
-from tabia.games.errors import did_you_mean
 from tabia.games.game import Game
 from tabia.games.registry import is_of_library
 from tabia.training.config import toml as settings

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.parsing import parse_toml
 from tabia.core.text import plain, printable, quote
-from tabia.games.errors import TabiaError, did_you_mean
 from tabia.networks import NetworkConfig, presets
 from tabia.training.config.schema import SECTIONS, Config
 from tabia.training.errors import TrainingError

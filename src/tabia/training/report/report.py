@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tabia.core.errors import TabiaError
 from tabia.core.text import markdown, shorten
-from tabia.games.errors import TabiaError
 from tabia.games.game import Game
 from tabia.networks.summary import counts, trunk
 from tabia.training.config.schema import Config

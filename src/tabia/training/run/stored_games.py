@@ -24,7 +24,7 @@ from tabia.core import files
 from tabia.evaluation import records
 from tabia.evaluation.records import Book, Record
 from tabia.games.game import Game
-from tabia.games.session import Table
+from tabia.games.session import Session
 from tabia.training.loop import BaseObserver, Training
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
@@ -100,16 +100,13 @@ def _record(game: Game, told: Told, row: int, lane: int, player: str) -> Record:
     """The game that ended in this row of this lane; in a row given up, the move was not played."""
     resigned = bool(told.resigned[row, lane])
     first = row - int(told.ply[row, lane])
-    table, moves = Table(game), []
-    for action in told.action[first : row + (not resigned), lane]:
-        moves.append(records.written(game, int(action), table.state))
-        table.play(int(action))
-    scores = _unscaled(game, told.scores[row, lane]) if resigned else table.scores
+    session = Session.replay(game, told.action[first : row + (not resigned), lane].tolist())
+    scores = _unscaled(game, told.scores[row, lane]) if resigned else session.scores
     return Record(
         game.id,
         game.version,
         (player,) * game.num_players,
-        tuple(moves),
+        session.moves,
         tuple(map(float, scores)),
         end="resigned" if resigned else "over",
     )

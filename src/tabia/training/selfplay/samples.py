@@ -5,9 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from tabia.core.text import markdown, markdown_block
-from tabia.evaluation.records import Record, RecordError, actions
+from tabia.evaluation.records import Record, RecordError, replay
 from tabia.games.game import Game
-from tabia.games.session import Table
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.stored_games import stored
 
@@ -37,15 +36,15 @@ def readable(game: Game, record: Record) -> str:
 
 def notation(game: Game, record: Record) -> str:
     """The moves, numbered each time the turn comes back to the first seat."""
-    table, number, before = Table(game, seed=record.seed), 0, -1
+    session, number, before = replay(game, record), 0, -1
     words: list[str] = []
-    for action, name in zip(actions(game, record), record.moves, strict=True):
-        if not words or (table.mover == 0 and before != 0):
+    for ply, name in enumerate(record.moves):
+        mover = session.at(ply).mover
+        if not words or (mover == 0 and before != 0):
             number += 1
             words.append(f"{number}.")
         words.append(name)
-        before = table.mover
-        table.play(action)
+        before = mover
     return " ".join(words)
 
 
@@ -64,7 +63,4 @@ def result(record: Record) -> str:
 
 
 def _final(game: Game, record: Record) -> str:
-    table = Table(game, seed=record.seed)
-    for action in actions(game, record):
-        table.play(action)
-    return game.draw(table.state).rstrip("\n")
+    return replay(game, record).draw().rstrip("\n")

@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 
 from tabia.games.game import Game
-from tabia.games.session import Table
+from tabia.games.session import Session
 
 _WIDTH = 110
 
@@ -18,28 +18,24 @@ def playthrough(game: Game, *, seed: int = 0, pictures: int = 24) -> str:
     """One random game as text: every ply with mover, legal moves, observation and move; about `pictures` drawings."""
     moves = random_game(game, seed=seed)
     every = max(1, -(-len(moves) // pictures))
-    table = Table(game, seed=seed)
+    session = Session.replay(game, moves, seed=seed)
     parts = [_recipe(game, seed, pictures, every)]
     for ply, action in enumerate([*moves, None]):
-        lines = [f"ply {ply}"]
+        at, lines = session.at(ply), [f"ply {ply}"]
         if ply % every == 0 or action is None:
-            lines += [f"    {line}".rstrip() for line in game.draw(table.state).splitlines()]
-        parts.append("\n".join([*lines, *_position(table), *_choice(table, action)]))
-        if action is not None:
-            table.play(action)
+            lines += [f"    {line}".rstrip() for line in at.draw().splitlines()]
+        parts.append("\n".join([*lines, *_position(at), *_choice(at, action)]))
     return "\n\n".join(parts) + "\n"
 
 
 def random_game(game: Game, *, seed: int) -> list[int]:
     """The actions of one random game."""
     dice = random.Random(seed)  # whose random() gives the same numbers on every version of Python
-    table = Table(game, seed=seed)
-    played = []
-    while not table.over:
-        legal = np.flatnonzero(table.legal)
-        played.append(int(legal[int(dice.random() * len(legal))]))
-        table.play(played[-1])
-    return played
+    session = Session.start(game, seed=seed)
+    while not session.over:
+        legal = np.flatnonzero(session.legal)
+        session = session.play(int(legal[int(dice.random() * len(legal))]))
+    return list(session.actions)
 
 
 def _recipe(game: Game, seed: int, pictures: int, every: int) -> str:
@@ -61,29 +57,29 @@ def _recipe(game: Game, seed: int, pictures: int, every: int) -> str:
     )
 
 
-def _position(table: Table) -> list[str]:
-    names = [table.game.move_name(int(action), table.state) for action in np.flatnonzero(table.legal)]
-    settled = [f"scores: {_numbers(table.scores)}"] if table.over or table.scores.any() else []
-    if table.over:
+def _position(session: Session) -> list[str]:
+    names = session.legal_moves
+    settled = [f"scores: {_numbers(session.scores)}"] if session.over or session.scores.any() else []
+    if session.over:
         return [
             "over",
             *settled,
-            f"winner: {'none' if table.winner is None else f'seat {table.winner + 1}'}",
-            _seen(table),
+            f"winner: {'none' if session.winner is None else f'seat {session.winner + 1}'}",
+            _seen(session),
         ]
     legal = textwrap.fill(
         f"legal ({len(names)}): {' '.join(names)}", _WIDTH, subsequent_indent="    ", break_on_hyphens=False
     )
-    return [f"mover: seat {table.mover + 1}", *settled, legal, _seen(table)]
+    return [f"mover: seat {session.mover + 1}", *settled, legal, _seen(session)]
 
 
-def _choice(table: Table, action: int | None) -> list[str]:
-    return [] if action is None else [f"move: {table.game.move_name(action, table.state)} (action {action})"]
+def _choice(session: Session, action: int | None) -> list[str]:
+    return [] if action is None else [f"move: {session.game.move_name(action, session.state)} (action {action})"]
 
 
-def _seen(table: Table) -> str:
+def _seen(session: Session) -> str:
     """The mover's observation: the sum of each plane (of the first twelve) and a checksum of all numbers."""
-    planes = table.observe(table.mover)
+    planes = session.observe(session.mover)
     sums = _numbers(planes.sum(axis=(0, 1))[:12]) + (" ..." if planes.shape[-1] > 12 else "")
     exact = np.ascontiguousarray(np.round(planes * 1024).astype("<i4"))
     return f"sees: planes {sums}; checksum {zlib.crc32(exact.tobytes()):08x}"
