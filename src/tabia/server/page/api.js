@@ -52,7 +52,7 @@ export const api = {
   position: (/** @type {string} */ game, /** @type {string} */ moves) => request(`position${query({ game, moves })}`),
   analyze: (/** @type {any} */ values) => request(`analyze${query(values)}`),
   explain: (/** @type {any} */ values, /** @type {AbortSignal} */ signal) => request(`explain${query(values)}`, { signal }),
-  importText: (/** @type {string} */ text) => post("import", { text }),
+  importText: (/** @type {string} */ text, /** @type {string} */ game) => post("import", { text, game }),
   runs: () => request("runs"),
   run: (/** @type {string} */ name) => request(`runs/${part(name)}`),
   runGames: (/** @type {string} */ name, /** @type {any} */ checkpoint) => request(`runs/${part(name)}/games${query({ checkpoint })}`),
@@ -123,5 +123,5 @@ export function stream(path, values, handlers) {
   return close;
 }
 
-export const runLive = (/** @type {string} */ name, /** @type {Record<string, (data: any) => void>} */ handlers) =>
-  stream(`runs/${part(name)}/live`, {}, handlers);
+/** Follow a run's metrics after an iteration. @param {string} name @param {number} after @param {Record<string, (data: any) => void>} handlers */
+export const runLive = (name, after, handlers) => stream(`runs/${part(name)}/live`, { after }, handlers);

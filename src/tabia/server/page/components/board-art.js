@@ -120,16 +120,25 @@ function star(board) {
 /** Hexagons side by side. @param {any} board */
 function hexagons(board) {
   const corners = [[0, -0.577], [0.5, -0.289], [0.5, 0.289], [0, 0.577], [-0.5, 0.289], [-0.5, -0.289]];
-  return board.cells.map((/** @type {any} */ { x, y, label }) => svg`<polygon class="hexagon" points=${corners.map(([dx, dy]) => `${(x + dx) * UNIT},${(y + dy) * UNIT}`).join(" ")}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`);
+  const rows = Math.max(...board.cells.map((/** @type {any} */ cell) => cell.row));
+  const columns = Math.max(...board.cells.map((/** @type {any} */ cell) => cell.column));
+  const edge = (/** @type {number} */ seat, /** @type {(cell: any) => boolean} */ wanted, /** @type {number[]} */ points) =>
+    board.cells.filter(wanted).map((/** @type {any} */ { x, y }) => svg`<polyline class="shore ${tone(seat, board.colors)}" points=${points.map((at) => `${(x + 1.06 * corners[at][0]) * UNIT},${(y + 1.06 * corners[at][1]) * UNIT}`).join(" ")}/>`);
+  const shores = [edge(0, (cell) => cell.row === 0, [5, 0, 1]), edge(0, (cell) => cell.row === rows, [4, 3, 2]), edge(1, (cell) => cell.column === 0, [5, 4, 3]), edge(1, (cell) => cell.column === columns, [0, 1, 2])];
+  return board.cells.map((/** @type {any} */ { x, y, label }) => svg`<polygon class="hexagon" points=${corners.map(([dx, dy]) => `${(x + dx) * UNIT},${(y + dy) * UNIT}`).join(" ")}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`).concat(shores);
 }
 
 /** Row and column names. @param {any} board */
 export function coordinates(board) {
   if (["star", "hex"].includes(board.style)) return nothing; // Their cells carry their names.
+  if (board.style === "checkered" && !board.columns?.length) {
+    return svg`<g class="coordinates corner">${board.cells.map((/** @type {any} */ { x, y, label }) => svg`<text x=${(x - 0.46) * UNIT} y=${(y - 0.3) * UNIT}>${label}</text>`)}</g>`;
+  }
   const { frame: pad, left } = margins(board);
-  const rows = left > pad ? board.rows : [];
+  const turn = (/** @type {string[]} */ names) => (board.isTurned ? [...names].reverse() : names);
+  const rows = left > pad ? turn(board.rows) : [];
   return svg`<g class="coordinates">
-    ${(board.columns ?? []).map((/** @type {string} */ name, /** @type {number} */ at) => svg`<text x=${(at + 0.5) * UNIT} y=${(board.height + pad + 0.33) * UNIT}>${name}</text>`)}
+    ${turn(board.columns ?? []).map((/** @type {string} */ name, /** @type {number} */ at) => svg`<text x=${(at + 0.5) * UNIT} y=${(board.height + pad + 0.33) * UNIT}>${name}</text>`)}
     ${rows.map((/** @type {string} */ name, /** @type {number} */ at) => svg`<text x=${-(pad + 0.22) * UNIT} y=${(at + 0.5) * UNIT + 11}>${name}</text>`)}
   </g>`;
 }

@@ -70,7 +70,7 @@ export function placeName(board, cell) {
 export function neighbor(board, cell, key) {
   const here = board.cells[cell];
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
-  const down = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const down = ({ ArrowUp: -1, ArrowDown: 1 }[key] ?? 0) * (board.isTurned ? -1 : 1);
   const cells = board.cells.map((/** @type {any} */ place, /** @type {number} */ index) => ({ ...place, index }));
   const row = cells.filter((/** @type {any} */ place) => place.row === here.row).sort((/** @type {any} */ a, /** @type {any} */ b) => a.x - b.x);
   if (key === "Home") return row[0].index;

@@ -252,7 +252,7 @@ export class Board extends Element {
     const way = (/** @type {number[]} */ path, /** @type {string} */ name) => svg`<polyline class=${name} points=${path.map((cell) => `${at(cell).x},${at(cell).y}`).join(" ")}/>`;
     const hovered = this.hover === null ? [] : movesAt(legal, this.hover, chosen);
     const places = legal.some(isPlacement);
-    const targets = board.style === "drop" || board.style === "plain" ? [] : [...reachable(legal, chosen)];
+    const targets = places && legal.filter(isPlacement).length === shown.pieces.filter((/** @type {number} */ owner) => owner < 0).length || board.style === "drop" ? [] : [...reachable(legal, chosen)];
     const last = shown.last ?? [];
     return svg`
       ${last.length > 1 ? svg`${way(last, "last-way")}${ring(last[0], "last-from", 0.3)}` : nothing}

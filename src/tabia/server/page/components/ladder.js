@@ -25,9 +25,9 @@ export function ladder(game, chosen, choose) {
 /** @param {any} level @param {string} chosen @param {(id: string) => void} choose */
 function row(level, chosen, choose) {
   const rated = rating(level);
-  return html`<label class="level" title=${level.technical ?? ""}>
+  return html`<label class="level" title=${level.about ?? ""}>
     <input type="radio" name="level" class="unseen" value=${level.id} .checked=${level.id === chosen} @change=${() => choose(level.id)}>
     <b>${level.name}</b>${rated ? html`<span class="rank" title="Elo rating and its error">${rated}</span>` : html`<span></span>`}
-    <small>${level.about}</small>
+    ${level.id === chosen ? html`<small>${level.about} <span class="technical">${level.technical}</span></small>` : nothing}
   </label>`;
 }

@@ -13,7 +13,7 @@ import { entries } from "../components/overlay.js";
 import { planePictures, searchTree } from "../components/tree.js";
 import "../components/board.js";
 
-const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 400, 800];
+const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 800];
 
 class Explain extends Element {
   static properties = { place: { attribute: false }, game: { attribute: false }, position: { state: true }, found: { state: true }, step: { state: true }, message: { state: true }, busy: { state: true } };

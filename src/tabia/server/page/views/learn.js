@@ -57,7 +57,8 @@ class Learn extends Element {
       const found = await api.recipes(game);
       if (this.wish.game !== game) return;
       this.recipes = Array.isArray(found) ? found : found.recipes;
-      if (this.recipes.length) await this.chooseRecipe(this.recipes[0].name);
+      const fitting = this.recipes.find((entry) => entry.name === game) ?? this.recipes.find((entry) => entry.device === "cpu") ?? this.recipes[0];
+      this.wish = { game, recipe: fitting?.name ?? "" };
     } catch (error) {
       this.recipes = [];
       this.message = /** @type {Error} */ (error).message;
@@ -65,10 +66,15 @@ class Learn extends Element {
   }
 
   /** @param {string} recipe */
-  async chooseRecipe(recipe) {
-    const { game } = this.wish;
-    this.wish = { game, recipe };
+  chooseRecipe(recipe) {
+    this.wish = { ...this.wish, recipe };
     this.estimate = null;
+  }
+
+  /** Measure how long the recipe takes on this machine; this needs some seconds. */
+  async measure() {
+    const { game, recipe } = this.wish;
+    this.estimate = { text: "Measuring on this machine …" };
     try {
       const estimate = await api.estimate(game, recipe);
       if (this.wish.game === game && this.wish.recipe === recipe) this.estimate = estimate;
@@ -109,7 +115,7 @@ class Learn extends Element {
       <p class="soft">The network starts knowing nothing but the rules of ${game?.name ?? "the game"} and learns by playing itself. The game is the one chosen at the top right.</p>
       ${this.recipes.length ? html`<label class="field"><span>Recipe</span><select @change=${(/** @type {any} */ event) => this.chooseRecipe(event.target.value)}>${this.recipes.map((entry) => html`<option value=${entry.name} .selected=${entry.name === this.wish.recipe}>${entry.name}${entry.device ? ` (${entry.device})` : ""}</option>`)}</select></label>
         ${recipe ? html`<p class="small">${recipe.about} ${recipe.expect ? html`<span class="soft">${recipe.expect}</span>` : nothing}</p>` : nothing}
-        <p class="small" aria-live="polite">${this.estimate ? html`<b>${this.estimate.text ?? `About ${duration(60 * this.estimate.minutes)} here.`}</b>` : "Estimating …"}</p>
+        <p class="small" aria-live="polite">${this.estimate ? html`<b>${this.estimate.text ?? `About ${duration(60 * this.estimate.minutes)} here.`}</b>` : html`${recipe?.minutes ? `Planned for ${duration(60 * recipe.minutes)}. ` : nothing}<button type="button" class="plain" @click=${this.measure}>Estimate the time on this machine</button>`}</p>
         <div class="actions"><button class="primary" type="submit" ?disabled=${!this.wish.recipe || this.starting}>${icon("play")} ${this.starting ? "Starting …" : "Start learning"}</button></div>
         <p class="soft small">Stopping saves everything; a stopped run can be resumed at any time.</p>` : html`<p class="soft">There is no recipe for this game yet. Choose another game at the top right.</p>`}
     </form>`;

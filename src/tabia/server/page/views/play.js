@@ -6,6 +6,7 @@ import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href, moveText, rename, shareLink } from "../router.js";
+import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
 import { announce, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
@@ -18,13 +19,14 @@ import "../components/board.js";
 class Play extends Element {
   static properties = {
     place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true },
-    expected: { state: true }, sheet: { state: true }, confirming: { state: true },
+    expected: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true },
   };
 
   constructor() {
     super();
     this.draft = /** @type {any} */ (null);
     this.sheet = false;
+    this.flip = false;
     this.clear();
     this.session = new GameSession(this, (event, detail) => this.heard(event, detail));
     new Subscription(this);
@@ -34,6 +36,7 @@ class Play extends Element {
       { keys: ["h"], label: "Hint; again for the reason", run: () => this.askHint() },
       { keys: ["r"], label: "Rematch, or review the game", run: () => this.rematch(false) },
       { keys: [" "], label: "Let the agent move now", run: () => this.now() },
+      { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
       { keys: ["e"], label: "Show the expected score", run: () => prefer({ bar: !store.prefs.bar }) },
     ]);
   }
@@ -65,6 +68,7 @@ class Play extends Element {
         const opened = this.state;
         if (opened.game !== this.game.id) prefer({ game: opened.game });
         rename("play", id);
+        this.face(opened.seats);
         return undefined;
       }
       if (place.id) this.message = "This game is not here any more. The board is ready for a new one.";
@@ -88,6 +92,7 @@ class Play extends Element {
       const { position, moves } = await api.position(game.id, known.opening);
       if (this.game.id !== game.id || this.state) return;
       this.draft = { position, moves, seats: seatsOf(game, this.side) };
+      this.face(this.draft.seats);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
     }
@@ -107,8 +112,14 @@ class Play extends Element {
     }
   }
 
+  /** Turn the board so that the reader's pieces start at the bottom. @param {any[]} seats */
+  async face(seats) {
+    this.flip = await startsOnTop(this.game, viewpoint(seats)).catch(() => false);
+  }
+
   /** @param {any} state */
   began(state) {
+    this.face(state.seats);
     this.draft = null;
     this.clear();
     prefer({ current: { ...store.prefs.current, [state.game]: state.id }, game: state.game });
@@ -269,7 +280,7 @@ class Play extends Element {
         ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
       <section class="center" aria-label="Board">
         ${this.statusLine(shown, position, seats)}
-        <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${game.board} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
+        <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
           .interactive=${Boolean(position && own && !position.over && this.session.connected)} .pending=${this.session.pending} .waiting=${this.waiting(shown, seats, position)}
           .highlight=${this.hint?.path ?? []} .overlay=${this.thoughts(shown)} @move=${this.move} @refused=${this.refused}></tabia-board>
         ${this.actions(shown, own)}
@@ -368,10 +379,16 @@ class Play extends Element {
       box.scrollTop = box.scrollHeight;
       this.scrolled = this.state?.moves.length;
     }
+    const chosen = /** @type {HTMLElement|null} */ (this.querySelector(".level:has(:checked)"));
+    const list = chosen?.closest(".ladder");
+    if (chosen && list && this.listed !== this.game.id) {
+      list.scrollTop = chosen.offsetTop - /** @type {HTMLElement} */ (list).offsetTop - list.clientHeight / 2;
+      this.listed = this.game.id;
+    }
   }
 }
 
 /** A sentence as part of another. @param {string} text */
-const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1).replace(/\.$/, "");
+const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1).split(":")[0].replace(/\.$/, "");
 
 customElements.define("tabia-play", Play);

@@ -39,7 +39,7 @@ class ReviewList extends Element {
       return;
     }
     try {
-      const { game, moves } = await api.importText(text);
+      const { game, moves } = await api.importText(text, this.game.id);
       go("review", "", { g: game, m: moves });
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;

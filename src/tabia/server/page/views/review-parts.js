@@ -4,14 +4,14 @@ import { percent, score } from "../words.js";
 
 /**
  * The moves that mattered, with the better line step by step.
- * @param {any[]|null} moments @param {any[]} seats @param {(moment: any, length: number) => void} showLine @param {(ply: number) => void} seek
+ * @param {any[]|null} moments @param {(moment: any, length: number) => void} showLine @param {(ply: number) => void} seek
  */
-export function mattered(moments, seats, showLine, seek) {
+export function mattered(moments, showLine, seek) {
   if (!moments) return html`<p class="soft" aria-busy="true">Looking at the game …</p>`;
   if (!moments.length) return html`<p class="soft">No move cost much: well played by all.</p>`;
   return html`<ol class="moments">${moments.map((moment) => html`<li>
     <button class="plain moment" @click=${() => seek(moment.ply + 1)}><b>Move ${moment.ply + 1}: ${moment.played} instead of ${moment.better}</b></button>
-    <p class="small soft">${seats[moment.seat]?.name ?? "This seat"}: ${moment.text}${moment.exact ? html` <span class="exact-tag">${moment.exact} (exact)</span>` : nothing}</p>
+    <p class="small soft">${moment.exact ? html`<span class="exact-tag">${moment.exact}.</span> ` : nothing}${moment.exact ? moment.text.replace(`${moment.exact}. `, "") : moment.text}</p>
     ${moment.line?.length ? html`<p class="small line-steps"><span class="soft">Better:</span> ${moment.line.slice(0, 8).map((/** @type {string} */ move, /** @type {number} */ index) => html`<button class="step" aria-label="Show the better line up to ${move}" @click=${() => showLine(moment, index + 1)}>${move}</button>`)}</p>` : nothing}
   </li>`)}</ol>`;
 }

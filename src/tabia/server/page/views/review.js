@@ -9,6 +9,7 @@ import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
 import { LineTree } from "../line-tree.js";
 import { Element, html, nothing } from "../lit.js";
+import { oriented, startsOnTop } from "../orientation.js";
 import { go, href, moveText, shareLink } from "../router.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { copied, headline, percent, plural, viewpoint } from "../words.js";
@@ -23,13 +24,14 @@ import "./review-list.js";
 const OVERLAYS = [["none", "None"], ["policy", "Network"], ["visits", "Search"], ["values", "Values"]];
 
 class Review extends Element {
-  static properties = { place: { attribute: false }, game: { attribute: false }, overlay: { state: true }, message: { state: true }, loading: { state: true } };
+  static properties = { place: { attribute: false }, game: { attribute: false }, overlay: { state: true }, message: { state: true }, loading: { state: true }, flip: { state: true } };
 
   constructor() {
     super();
     this.overlay = "none";
     this.message = "";
     this.loading = false;
+    this.flip = false;
     this.forget();
     new Subscription(this);
     new Shortcuts(this, () => (this.tree ? this.keys() : []));
@@ -49,6 +51,7 @@ class Review extends Element {
       { keys: ["p"], label: "What the network thinks", run: show("policy") },
       { keys: ["v"], label: "What the search visited", run: show("visits") },
       { keys: ["s"], label: "Exact results, where known", run: show("exact") },
+      { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
       { keys: [" "], label: "Play the best move", run: () => this.playBest() },
       { keys: ["Escape"], label: "Back to the game", run: () => this.back() },
     ];
@@ -118,6 +121,7 @@ class Review extends Element {
     if (ply !== undefined) this.tree.to(ply);
     this.own = viewpoint(this.record.seats);
     this.scores = Array(moves.length + 1).fill(null);
+    startsOnTop(this.entry, this.own).then((flip) => { this.flip = flip; }, () => {});
     this.show();
     const text = moves.map((move) => move.move).join(" ");
     this.stop = stream("review", { game: this.record.game, moves: text, agent: this.entry.analyst }, {
@@ -271,7 +275,7 @@ class Review extends Element {
       <section class="center">
         <div class="status"><h1>${title}</h1><span class="soft">Move ${tree.current.ply} of ${line.length}</span></div>
         <p class="line" aria-live="polite">${this.message || (tree.isVariation ? html`Variation. <button class="plain" @click=${this.back}>Back to the game</button>` : " ")}</p>
-        <tabia-board .board=${entry.board} .position=${position} .colors=${entry.seat_names} .label=${`${entry.name} board`} .interactive=${!position.over} .overlay=${marks}
+        <tabia-board .board=${oriented(entry.board, this.flip)} .position=${position} .colors=${entry.seat_names} .label=${`${entry.name} board`} .interactive=${!position.over} .overlay=${marks}
           @move=${(/** @type {CustomEvent} */ event) => this.play(event.detail)} @refused=${(/** @type {CustomEvent} */ event) => { this.message = event.detail.reason; }}></tabia-board>
         <div class="stepper"><button class="square" aria-label="To the start" @click=${() => this.seek(0)}>${icon("first")}</button><button class="square" aria-label="One move back" @click=${() => this.step(-1)}>${icon("back")}</button>
           <input type="range" aria-label="Move" min="0" max=${line.length} .value=${String(tree.current.ply)} @input=${(/** @type {any} */ event) => this.seek(Number(event.target.value))}>
@@ -280,7 +284,7 @@ class Review extends Element {
       <div class="stack">
         <section class="card"><h2>${this.record.seats[this.own ?? 0].name === "You" ? "Your" : `${this.record.seats[this.own ?? 0].name}'s`} expected score</h2>
           ${scoreGraph({ scores: this.scores, plies: tree.end.ply, current: Math.min(tree.current.ply, tree.end.ply), flaws: this.flaws(), pick: (ply) => { tree.backToGame(); this.seek(ply); }, label: "Expected score over the game" })}</section>
-        <section class="card"><h2>Moves that mattered</h2>${mattered(this.moments, this.record.seats, (moment, length) => this.showLine(moment, length), (ply) => { tree.backToGame(); this.seek(ply); })}</section>
+        <section class="card"><h2>Moves that mattered</h2>${mattered(this.moments, (moment, length) => this.showLine(moment, length), (ply) => { tree.backToGame(); this.seek(ply); })}</section>
         ${this.agentCard(analysis, marks, kind)}
         <section class="card"><h2>Moves</h2>${moveList({ moves: line.map((node) => node.move), seats: entry.seats, current: tree.current.ply, pick: (ply) => this.seek(ply), marked: new Set(this.flaws().map((flaw) => flaw.ply)) })}
           ${variation(tree)}

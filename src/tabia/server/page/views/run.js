@@ -11,6 +11,8 @@ import "../components/chart.js";
 import "../components/selfplay.js";
 
 export const ENDED = ["stopped", "finished", "damaged", "failed"];
+/** Games small enough to try every line of play. */
+const PROVABLE = ["tictactoe", "connect3"];
 
 class Run extends Element {
   static properties = { name: {}, run: { state: true }, message: { state: true }, version: { state: true }, proof: { state: true }, busy: { state: true } };
@@ -54,16 +56,25 @@ class Run extends Element {
     try {
       const run = await api.run(this.name);
       if (run.name === this.name) this.run = run;
-      if (run.state === "finished" && run.game === "tictactoe" && !this.proof) this.prove();
+      if (run.state === "finished" && PROVABLE.includes(run.game) && !this.proof) this.prove();
+      this.message = "";
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      if (!(await this.starting())) this.message = /** @type {Error} */ (error).message;
     }
+  }
+
+  /** A run that has just been started has no files yet, but is listed. */
+  async starting() {
+    const { runs } = await api.runs().catch(() => ({ runs: [] }));
+    const found = runs.find((/** @type {any} */ run) => run.name === this.name && run.state === "starting");
+    if (found) this.run = { ...found, series: {}, checkpoints: [], settings: {} };
+    return Boolean(found);
   }
 
   watch() {
     this.stop?.();
     if (!this.run || ENDED.includes(this.run.state)) return;
-    this.stop = runLive(this.name, {
+    this.stop = runLive(this.name, this.run.iteration, {
       metrics: (line) => {
         this.newest = { ...this.newest, ...line };
         this.run = { ...this.run, iteration: line.iteration, progress: line.progress ?? this.run.progress, series: extended(this.run.series, line) };
@@ -71,11 +82,9 @@ class Run extends Element {
       state: (state) => {
         const next = typeof state === "string" ? { state } : state;
         const ended = ENDED.includes(next.state);
-        this.run = { ...this.run, ...next, series: this.run.series };
-        if (ended) {
-          this.stop?.();
-          this.load();
-        }
+        this.run = { ...this.run, ...next, checkpoints: this.run.checkpoints };
+        if (ended) this.stop?.();
+        this.load();
       },
     });
   }
@@ -175,7 +184,7 @@ class Run extends Element {
       <p class="soft">Recipe ${run.recipe}${run.settings?.seed !== undefined ? `, seed ${run.settings.seed}` : ""}. Stopping saves everything.</p>
       <div class="actions">${isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : nothing}
         <a class="button" href=${href("learn")}>All runs</a></div>
-      ${run.game === "tictactoe" ? html`<div class="proof"><b>${this.proof ? (this.proof.proven === true ? "Proven unbeatable" : this.proof.proven === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
+      ${PROVABLE.includes(run.game) ? html`<div class="proof"><b>${this.proof ? (this.proof.proved === true ? "Proven unbeatable" : this.proof.proved === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
         <p class="soft">${this.proof?.text ?? "Every line of play is tried against the network alone. If none wins, it is proven unbeatable."}</p>
         ${!isLive && !this.proof ? html`<button @click=${this.prove}>${icon("check")} Prove it</button>` : nothing}</div>` : nothing}
       ${settings.length ? html`<details><summary>Settings</summary><div class="scroll"><table>${settings.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${Array.isArray(value) ? value.join(", ") : String(value)}</td></tr>`)}</table></div></details>` : nothing}</section>`;
