@@ -59,8 +59,8 @@ export function viewBox(board) {
   return sides.map((side) => Math.round(side * UNIT)).join(" ");
 }
 
-/** What lies under the pieces. @param {any} board */
-export function ground(board) {
+/** What lies under the pieces. @param {any} board @param {string[]} [colors] */
+export function ground(board, colors = []) {
   const width = board.width * UNIT;
   const height = board.height * UNIT;
   const pad = margins(board).frame * UNIT;
@@ -70,9 +70,9 @@ export function ground(board) {
     case "drop": return slab("hole", 28);
     case "plain": return svg`<g class="lines heavy">${lines(board, 1)}</g>`;
     case "go": return svg`${slab("wood", 10)}<g class="lines" transform="translate(50 50)">${lines({ ...board, width: board.width - 1, height: board.height - 1 }, 0)}</g>`;
-    case "star": return star(board);
-    case "hex": return hexagons(board);
-    case "checkered": return svg`${slab("rim", 10)}${squares(board, true)}`;
+    case "star": return star(board, colors);
+    case "hex": return hexagons(board, colors);
+    case "checkered": return svg`${slab("rim", 10)}${squares(board, true)}${numbers(board)}`;
     default: return svg`${slab("rim", 10)}${squares(board, false)}`;
   }
 }
@@ -108,22 +108,28 @@ function squares(board, checkered) {
   return parts;
 }
 
-/** Holes joined by lines. @param {any} board */
-function star(board) {
+/** The names of the squares, in their corners. @param {any} board */
+function numbers(board) {
+  if (board.columns?.length) return nothing;
+  return svg`<g class="corner">${board.cells.map((/** @type {any} */ { x, y, label }) => svg`<text x=${(x - 0.46) * UNIT} y=${(y - 0.3) * UNIT}>${label}</text>`)}</g>`;
+}
+
+/** Holes joined by lines. @param {any} board @param {string[]} colors */
+function star(board, colors) {
   const at = (/** @type {number} */ cell) => `${board.cells[cell].x * UNIT} ${board.cells[cell].y * UNIT}`;
   const links = (board.links ?? []).map((/** @type {number[]} */ [a, b]) => `M${at(a)}L${at(b)}`).join("");
   const r = (board.radius ?? 0.4) * UNIT;
   return svg`<path class="link" d=${links}/>
-    ${board.cells.map((/** @type {any} */ { x, y, label, home }) => svg`<circle class="socket ${home === undefined || home === null ? "" : `home ${tone(home, board.colors)}`}" cx=${x * UNIT} cy=${y * UNIT} r=${r}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`)}`;
+    ${board.cells.map((/** @type {any} */ { x, y, label, home }) => svg`<circle class="socket ${home === undefined || home === null ? "" : `home ${tone(home, colors)}`}" cx=${x * UNIT} cy=${y * UNIT} r=${r}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`)}`;
 }
 
-/** Hexagons side by side. @param {any} board */
-function hexagons(board) {
+/** Hexagons side by side, each seat's edges in its color. @param {any} board @param {string[]} colors */
+function hexagons(board, colors) {
   const corners = [[0, -0.577], [0.5, -0.289], [0.5, 0.289], [0, 0.577], [-0.5, 0.289], [-0.5, -0.289]];
   const rows = Math.max(...board.cells.map((/** @type {any} */ cell) => cell.row));
   const columns = Math.max(...board.cells.map((/** @type {any} */ cell) => cell.column));
   const edge = (/** @type {number} */ seat, /** @type {(cell: any) => boolean} */ wanted, /** @type {number[]} */ points) =>
-    board.cells.filter(wanted).map((/** @type {any} */ { x, y }) => svg`<polyline class="shore ${tone(seat, board.colors)}" points=${points.map((at) => `${(x + 1.06 * corners[at][0]) * UNIT},${(y + 1.06 * corners[at][1]) * UNIT}`).join(" ")}/>`);
+    board.cells.filter(wanted).map((/** @type {any} */ { x, y }) => svg`<polyline class="shore ${tone(seat, colors)}" points=${points.map((at) => `${(x + 1.06 * corners[at][0]) * UNIT},${(y + 1.06 * corners[at][1]) * UNIT}`).join(" ")}/>`);
   const shores = [edge(0, (cell) => cell.row === 0, [5, 0, 1]), edge(0, (cell) => cell.row === rows, [4, 3, 2]), edge(1, (cell) => cell.column === 0, [5, 4, 3]), edge(1, (cell) => cell.column === columns, [0, 1, 2])];
   return board.cells.map((/** @type {any} */ { x, y, label }) => svg`<polygon class="hexagon" points=${corners.map(([dx, dy]) => `${(x + dx) * UNIT},${(y + dy) * UNIT}`).join(" ")}/><text class="inner" x=${x * UNIT} y=${y * UNIT + 9}>${label}</text>`).concat(shores);
 }
@@ -131,9 +137,6 @@ function hexagons(board) {
 /** Row and column names. @param {any} board */
 export function coordinates(board) {
   if (["star", "hex"].includes(board.style)) return nothing; // Their cells carry their names.
-  if (board.style === "checkered" && !board.columns?.length) {
-    return svg`<g class="coordinates corner">${board.cells.map((/** @type {any} */ { x, y, label }) => svg`<text x=${(x - 0.46) * UNIT} y=${(y - 0.3) * UNIT}>${label}</text>`)}</g>`;
-  }
   const { frame: pad, left } = margins(board);
   const turn = (/** @type {string[]} */ names) => (board.isTurned ? [...names].reverse() : names);
   const rows = left > pad ? turn(board.rows) : [];

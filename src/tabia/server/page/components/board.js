@@ -218,7 +218,7 @@ export class Board extends Element {
     return html`<svg class="board style-${board.style}" role="grid" aria-label=${this.label} viewBox=${viewBox(board)} ?data-interactive=${this.interactive}
         @pointerdown=${this.pointerdown} @pointermove=${this.pointermove} @pointerup=${this.pointerup} @pointercancel=${this.pointercancel}
         @pointerleave=${() => { if (!this.drag) this.hover = null; }} @keydown=${this.keydown}>
-      <g aria-hidden="true">${ground(board)}</g>
+      <g aria-hidden="true">${ground(board, this.colors)}</g>
       <g aria-hidden="true" class="pieces">${this.pieces(shown)}</g>
       <g aria-hidden="true" class="front">${frame(board)}${coordinates(board)}${this.marks(shown)}</g>
       ${this.rows(shown)}
