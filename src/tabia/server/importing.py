@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tabia.core.errors import TabiaError
@@ -37,6 +38,16 @@ def record(catalog: Catalog, game: LiveGame) -> Record:
         seed=session.seed,
         end="resigned" if session.resigned is not None else "over" if session.over else "unfinished",
     )
+
+
+def text(catalog: Catalog, game: LiveGame) -> str:
+    """A live game as a file of records."""
+    return records.text(records.Book({}, [record(catalog, game)]))
+
+
+def stored(path: Path, *, within: Path) -> list[Record]:
+    """The games of a file of records inside a run directory."""
+    return records.read(path, within=within).records
 
 
 def parse(catalog: Catalog, text: str, game: str | None = None) -> dict[str, Any]:
