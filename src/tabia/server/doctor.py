@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,8 +52,6 @@ def examine(data: Path, runs: Path) -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = platform.python_version()
-    if sys.version_info < (3, 11):
-        return Finding("Python", BROKEN, f"{version}; install Python 3.11 or later.")
     return Finding("Python", OK, f"{version}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
 
 

@@ -22,8 +22,8 @@ from tabia.games.boards import result
 from tabia.games.session import Session
 from tabia.server import live
 from tabia.server.catalog import Catalog
-from tabia.server.exact import PERFECT
 from tabia.server.errors import Busy, NotFound, Refused, Stale
+from tabia.server.exact import PERFECT
 from tabia.server.live import AGENT, HUMAN, LiveGame, Search, Seat
 from tabia.server.store import Saved, Store
 from tabia.server.worker import LOOK, Worker
@@ -45,6 +45,7 @@ class _OpenGame:
         self.live = game
         self.lock = asyncio.Lock()
         self.watchers: set[Watcher] = set()
+        self.wanted: Search | None = None  # what is being searched
         self.searching: asyncio.Task[None] | None = None
 
 
@@ -197,13 +198,12 @@ class Hub:
         """Ask for the move that a game waits for, unless it is asked for already."""
         search = opened.live.wanted
         if opened.searching is not None and not opened.searching.done():
-            if getattr(opened.searching, "search", None) == search:
+            if opened.wanted == search:
                 return
             opened.searching.cancel()
+        opened.wanted = search
         if search is not None:
-            task = asyncio.create_task(self._answer(opened, search))
-            task.search = search  # type: ignore[attr-defined]
-            opened.searching = task
+            opened.searching = asyncio.create_task(self._answer(opened, search))
 
     async def _answer(self, opened: _OpenGame, search: Search) -> None:
         session = opened.live.session
@@ -240,14 +240,14 @@ class Hub:
     def _forget(self) -> None:
         """Drop the games nobody looks at, the oldest first."""
         idle = [
-            id
-            for id, opened in self._games.items()
+            name
+            for name, opened in self._games.items()
             if not opened.watchers
             and not opened.lock.locked()
             and (opened.searching is None or opened.searching.done())
         ]
-        for id in idle[: max(len(self._games) - KEPT, 0)]:
-            del self._games[id]
+        for name in idle[: max(len(self._games) - KEPT, 0)]:
+            del self._games[name]
 
     def _restored(self, saved: Saved) -> LiveGame:
         game = self.catalog.game(saved.game).game

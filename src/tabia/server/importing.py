@@ -73,9 +73,9 @@ def _from_record(catalog: Catalog, text: str) -> Session:
 
 def _guessed(catalog: Catalog, text: str) -> Session:
     """The first game of the catalog in which all moves are legal."""
-    for id in catalog.entries:
+    for name in catalog.entries:
         try:
-            return line(catalog, id, text)
+            return line(catalog, name, text)
         except TabiaError:
             continue
     raise Refused("These moves are of none of the games here; paste a record, or choose the game first.")

@@ -155,7 +155,7 @@ class Launch:
             except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
                 time.sleep(0.2)
         raise TabiaError(
-            f"Another tabia play uses {self.data} but does not answer; stop it, or choose another directory with --data."
+            f"Another tabia play uses {self.data} but does not answer; stop it, or choose another with --data."
         )
 
 
