@@ -15,6 +15,7 @@ from tabia.cli import (
     agents,
     analyze,
     bench,
+    doctor,
     games,
     interrupts,
     match,
@@ -52,6 +53,7 @@ app.command("report")(train.report)
 app.command("metrics")(metrics.metrics)
 app.command("recipes")(train.recipes)
 app.command("prove")(train.prove)
+app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app, name="bench")
 
 

@@ -22,7 +22,12 @@ from tabia.server.routes import analysis, games, runs
 from tabia.server.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
+_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
 _WORDS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 
 

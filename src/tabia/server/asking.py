@@ -7,6 +7,7 @@ compiled program as `tabia analyze`, because a larger batch can differ in the la
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +21,11 @@ from tabia.players.analysis import analyze, look
 def analyze_one(player: Player, state: State, ply: int) -> Analysis:
     """What `tabia analyze` says about a position."""
     return look(player, state, jax.random.key(0), ply)
+
+
+def to_dict(analysis: Analysis) -> dict[str, Any]:
+    """An analysis as `tabia analyze --json` prints it."""
+    return analysis.fields()
 
 
 def choose_batch(

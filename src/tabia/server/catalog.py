@@ -65,6 +65,17 @@ _NAMES = {
     "chinese-checkers:fields=121,players=2": "Chinese checkers for two",
     "pgx:hex": "Hex",
 }
+_SENTENCES = {
+    "random": "Plays any legal move.",
+    "greedy": "Takes what looks best at once and never looks ahead.",
+    "initialize": "Knows the direction, not the plan.",
+    "minimax": "Looks a few moves ahead and counts.",
+    "mcts": "Plays many random games in its head before each move.",
+    "network": "A trained network that plays by intuition, without looking ahead.",
+    "az": "A trained network that looks ahead: the full AlphaZero.",
+    "perfect": "Never makes a mistake; a solver plays.",
+}
+_HOT = 4.0  # a temperature at which even bad moves are played
 _NOTES = {
     "connect4": "With perfect play the first player wins.",
     "connect3": "With perfect play the first player wins.",
@@ -172,12 +183,12 @@ class Catalog:
     def __init__(self, named: Sequence[str] = (), *, runs: Callable[[Game], list[Agent]] | None = None) -> None:
         self._runs = runs or (lambda game: [])
         self.entries: dict[str, Entry] = {}
-        for id in named:
-            entry = Entry(make(id))
+        for name in named:
+            entry = Entry(make(name))
             self.entries[entry.game.id] = entry
-        for id in SHOWN:
-            if id not in self.entries:
-                self._add(id)
+        for name in SHOWN:
+            if name not in self.entries:
+                self._add(name)
         self.default = next(iter(self.entries))
 
     def _add(self, id: str) -> None:
@@ -284,30 +295,14 @@ def _sentence(spec: str) -> str:
     """What a player is like, for people."""
     parsed = parse(spec)
     heat = float(parsed.options.get("temperature", 0))
-    match parsed.name:
-        case "random":
-            return "Plays any legal move."
-        case "greedy" if "epsilon" in spec:
-            return "Takes what looks best at once, and often something else."
-        case "greedy":
-            return "Takes what looks best at once and never looks ahead."
-        case "initialize":
-            return "Knows the direction, not the plan."
-        case "minimax":
-            return "Looks a few moves ahead and counts."
-        case "mcts":
-            return "Plays many random games in its head before each move."
-        case "perfect":
-            return "Never makes a mistake; a solver plays."
-        case "network" if heat >= 4:
-            return "A trained network that lets its attention wander."
-        case "network" if heat > 0:
-            return "A trained network that sometimes plays its second choice."
-        case "network":
-            return "A trained network that plays by intuition, without looking ahead."
-        case _ if heat > 0:
-            return "Intuition and search, with a taste for variety."
-    return "A trained network that looks ahead: the full AlphaZero."
+    if parsed.name == "greedy" and "epsilon" in parsed.options:
+        return "Takes what looks best at once, and often something else."
+    if parsed.name == "network" and heat > 0:
+        wanders = heat >= _HOT
+        return f"A trained network that {'lets its attention wander' if wanders else 'varies its play'}."
+    if parsed.name == "az" and heat > 0:
+        return "A trained network that looks ahead, with a taste for variety."
+    return _SENTENCES.get(parsed.name, "A player of your own.")
 
 
 def _id(group: str, name: str) -> str:

@@ -12,7 +12,7 @@ from tabia.games.moves import legal_names
 from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.search.picture import Branch
-from tabia.server import exact
+from tabia.server import asking, exact
 from tabia.server.catalog import network_of, with_simulations
 from tabia.server.errors import Refused
 from tabia.server.hub import player_name
@@ -48,9 +48,9 @@ async def explain(parts: Context, session: Session, spec: str, simulations: int)
     alone = answers.pop(0) if network is not None else None
     truth = answers.pop(0) if answers else None
     return {
-        "network": None if alone is None else alone.fields(),
-        "search": search.fields(),
-        "exact": None if truth is None else {**truth.fields(), **exact.fields(truth)},
+        "network": None if alone is None else asking.to_dict(alone),
+        "search": asking.to_dict(search),
+        "exact": None if truth is None else {**asking.to_dict(truth), **exact.fields(truth)},
         "tree": await asyncio.to_thread(tree, session, search),
         "planes": await asyncio.to_thread(planes, session),
         "simulations": simulations,

@@ -19,14 +19,14 @@ from typing import Any
 
 from tabia.core.errors import TabiaError
 from tabia.games.boards import result
-from tabia.games.errors import GameError
 from tabia.games.session import Session
 from tabia.server import live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
+from tabia.server.exact import PERFECT
 from tabia.server.live import AGENT, HUMAN, LiveGame, Search, Seat
 from tabia.server.store import Saved, Store
-from tabia.server.worker import Worker
+from tabia.server.worker import LOOK, Worker
 
 KEPT = 64
 """Games kept in memory; others are read again from the store."""
@@ -45,6 +45,7 @@ class _OpenGame:
         self.live = game
         self.lock = asyncio.Lock()
         self.watchers: set[Watcher] = set()
+        self.wanted: Search | None = None  # what is being searched
         self.searching: asyncio.Task[None] | None = None
 
 
@@ -155,8 +156,21 @@ class Hub:
         await asyncio.to_thread(self.store.save, self._saved(game))
         opened = self._games[game.id] = _OpenGame(game)
         self._forget()
+        self._warm(game)
         self._search(opened)
         return self._state(opened)
+
+    def _warm(self, game: LiveGame) -> None:
+        """Compile the agents of a game while the person looks at the board, then those that give hints."""
+        session = game.session
+        for seat in game.seats:
+            if seat.agent is not None:
+                self.worker.warm(self.player_name(session, seat.agent))
+        entry = self.catalog.game(session.game.id)
+        if game.people and entry.is_exact:
+            self.worker.warm(player_name(session.game.id, PERFECT))
+        elif game.people:
+            self.worker.warm(self.player_name(session, entry.analyst), (LOOK,))
 
     async def _change(self, id: str, event: Callable[[LiveGame], LiveGame]) -> dict[str, Any]:
         opened = await self._open(id)
@@ -165,7 +179,9 @@ class Hub:
                 after = await asyncio.to_thread(event, opened.live)
             except Stale as error:
                 raise Stale(str(error), self._state(opened)) from None
-            return await self._keep(opened, after)
+            shown = await self._keep(opened, after)
+        self._warm(after)
+        return shown
 
     async def _keep(self, opened: _OpenGame, after: LiveGame) -> dict[str, Any]:
         """Save a changed game, then tell the screens and search if an agent is to move."""
@@ -182,13 +198,12 @@ class Hub:
         """Ask for the move that a game waits for, unless it is asked for already."""
         search = opened.live.wanted
         if opened.searching is not None and not opened.searching.done():
-            if getattr(opened.searching, "search", None) == search:
+            if opened.wanted == search:
                 return
             opened.searching.cancel()
+        opened.wanted = search
         if search is not None:
-            task = asyncio.create_task(self._answer(opened, search))
-            task.search = search  # type: ignore[attr-defined]
-            opened.searching = task
+            opened.searching = asyncio.create_task(self._answer(opened, search))
 
     async def _answer(self, opened: _OpenGame, search: Search) -> None:
         session = opened.live.session
@@ -225,12 +240,14 @@ class Hub:
     def _forget(self) -> None:
         """Drop the games nobody looks at, the oldest first."""
         idle = [
-            id
-            for id, opened in self._games.items()
-            if not opened.watchers and not opened.lock.locked() and (opened.searching is None or opened.searching.done())
+            name
+            for name, opened in self._games.items()
+            if not opened.watchers
+            and not opened.lock.locked()
+            and (opened.searching is None or opened.searching.done())
         ]
-        for id in idle[: max(len(self._games) - KEPT, 0)]:
-            del self._games[id]
+        for name in idle[: max(len(self._games) - KEPT, 0)]:
+            del self._games[name]
 
     def _restored(self, saved: Saved) -> LiveGame:
         game = self.catalog.game(saved.game).game
@@ -295,8 +312,6 @@ def line(catalog: Catalog, game_id: str, moves: str, *, seed: int = 0) -> Sessio
         raise Refused(f"Moves are at most {LONGEST_MOVES:,} printable characters.")
     try:
         return Session.from_moves(game, moves, seed=seed)
-    except GameError as error:
-        raise Refused(str(error)) from None
     except TabiaError as error:
         raise Refused(str(error)) from None
 

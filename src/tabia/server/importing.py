@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tabia.core.errors import TabiaError
@@ -39,6 +40,16 @@ def record(catalog: Catalog, game: LiveGame) -> Record:
     )
 
 
+def text(catalog: Catalog, game: LiveGame) -> str:
+    """A live game as a file of records."""
+    return records.text(records.Book({}, [record(catalog, game)]))
+
+
+def stored(path: Path, *, within: Path) -> list[Record]:
+    """The games of a file of records inside a run directory."""
+    return records.read(path, within=within).records
+
+
 def parse(catalog: Catalog, text: str, game: str | None = None) -> dict[str, Any]:
     """The game and the moves in a text; the text of a record names its game, moves alone may be of any."""
     if text.lstrip().startswith(records.FORMAT):
@@ -62,9 +73,9 @@ def _from_record(catalog: Catalog, text: str) -> Session:
 
 def _guessed(catalog: Catalog, text: str) -> Session:
     """The first game of the catalog in which all moves are legal."""
-    for id in catalog.entries:
+    for name in catalog.entries:
         try:
-            return line(catalog, id, text)
+            return line(catalog, name, text)
         except TabiaError:
             continue
     raise Refused("These moves are of none of the games here; paste a record, or choose the game first.")

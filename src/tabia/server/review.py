@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tabia.games.boards import view
 from tabia.games.session import Session
 from tabia.players import Analysis
-from tabia.server import exact
+from tabia.server import asking, exact
 from tabia.server.hub import player_name
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ async def review(parts: Context, session: Session, spec: str) -> AsyncIterator[E
             while len(pending) < min(_AHEAD, plies - ply):
                 pending.append(asyncio.wrap_future(parts.worker.analyze(name, session.at(ply + len(pending)))))
             found.append(await pending.pop(0))
-            yield "position", {"ply": ply, "expected": expected(found[-1]), "analysis": found[-1].fields()}
+            yield "position", {"ply": ply, "expected": expected(found[-1]), "analysis": asking.to_dict(found[-1])}
     finally:
         for future in pending:
             future.cancel()

@@ -17,11 +17,11 @@ from typing import Any
 from tabia.core import files
 from tabia.core.errors import TabiaError
 from tabia.core.text import plain, printable
-from tabia.evaluation import records
 from tabia.games import Game, identity
 from tabia.players import runs as networks
 from tabia.server.catalog import Agent
 from tabia.server.errors import NotFound
+from tabia.server.importing import stored
 from tabia.server.trainings import Trainings
 from tabia.training.run import metrics
 from tabia.training.run.directory import CONFIG, LOCK, RunDirectory
@@ -169,7 +169,7 @@ class Runs:
         wanted = checkpoint if checkpoint is not None else max(held, default=None)
         if wanted not in held:
             return {"games": [], "checkpoint": wanted, "checkpoints": held}
-        found = records.read(folder / f"{wanted}.txt", within=run.path).records[:_MOST_GAMES]
+        found = stored(folder / f"{wanted}.txt", within=run.path)[:_MOST_GAMES]
         games = [{"moves": " ".join(record.moves), "scores": list(record.scores)} for record in found]
         return {"games": games, "checkpoint": wanted, "checkpoints": held, "game": run.game}
 

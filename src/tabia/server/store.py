@@ -138,7 +138,9 @@ class Store:
             kept += 1
         if kept < len(held):
             connection.execute(moves.delete().where(moves.c.game_id == saved.id, moves.c.ply >= kept))
-        rows = [{"game_id": saved.id, "ply": ply, "action": saved.actions[ply]} for ply in range(kept, len(saved.actions))]
+        rows = [
+            {"game_id": saved.id, "ply": ply, "action": saved.actions[ply]} for ply in range(kept, len(saved.actions))
+        ]
         if rows:
             connection.execute(moves.insert(), rows)
 

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from tabia.core.errors import TabiaError
 from tabia.games.boards import position, view
 from tabia.games.session import Session
-from tabia.server import context, exact
+from tabia.server import asking, context, exact
 from tabia.server.catalog import SIMULATIONS, with_simulations
 from tabia.server.context import Context
 from tabia.server.errors import Refused
@@ -54,7 +54,7 @@ async def analyze(
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, simulations)
     found = await asyncio.wrap_future(parts.worker.analyze(player_name(game, spec), session))
-    shown = found.fields()
+    shown = asking.to_dict(found)
     if exact_too and parts.catalog.game(game).is_exact and not session.over:
         name = player_name(game, exact.PERFECT)
         shown["exact"] = exact.fields(await asyncio.wrap_future(parts.worker.evaluate(name, session)))
@@ -62,9 +62,7 @@ async def analyze(
 
 
 @router.get("/review")
-async def review(
-    request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None
-) -> StreamingResponse:
+async def review(request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None) -> StreamingResponse:
     """Every position of a game, then the moves that mattered, as server-sent events."""
     parts = context.of(request)
     session = await _line(parts, game, moves)

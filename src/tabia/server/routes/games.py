@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response, WebSocket, WebSocketDisconnect
 
 from tabia import __version__
-from tabia.evaluation import records
 from tabia.server import context, hints, importing
 from tabia.server.errors import ServerError
 from tabia.server.hub import player_name
@@ -18,7 +17,6 @@ from tabia.server.models import GameId, ImportBody, LevelBody, MoveBody, NewGame
 
 router = APIRouter(prefix="/api")
 Id = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
-_PING_SECONDS = 20.0
 State = dict[str, Any]
 
 
@@ -111,7 +109,7 @@ async def record(request: Request, id: Id) -> Response:
     """The game as a text that reads back exactly."""
     parts = context.of(request)
     game = await parts.hub.live(id)
-    text = records.text(records.Book({}, [importing.record(parts.catalog, game)]))
+    text = importing.text(parts.catalog, game)
     headers = {"content-disposition": f'attachment; filename="tabia-{id}.txt"'}
     return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 

@@ -56,9 +56,9 @@ async def estimate(
 ) -> dict[str, Any]:
     """How long a training would take here."""
     parts = context.of(request)
-    id = parts.catalog.game(game).game.id
-    _check_recipe(id, recipe)
-    return await _allowed(parts.runs).trainings.estimate(id, recipe)
+    found = parts.catalog.game(game).game.id
+    _check_recipe(found, recipe)
+    return await _allowed(parts.runs).trainings.estimate(found, recipe)
 
 
 @router.get("/runs/{name}")
@@ -137,11 +137,11 @@ async def proof(request: Request, name: Name) -> dict[str, Any]:
 @router.get("/recipes")
 async def recipes(request: Request, game: GameId) -> list[dict[str, Any]]:
     """The recipes for a game, the one `tabia train` takes first."""
-    id = context.of(request).catalog.game(game).game.id
+    found = context.of(request).catalog.game(game).game.id
 
     def listed() -> list[dict[str, Any]]:
-        default = shelf.default(id).name
-        every = sorted(shelf.for_game(id), key=lambda recipe: recipe.name != default)
+        default = shelf.default(found).name
+        every = sorted(shelf.for_game(found), key=lambda recipe: recipe.name != default)
         return [
             {
                 "name": recipe.name,
