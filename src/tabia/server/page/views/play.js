@@ -67,6 +67,7 @@ class Play extends Element {
       if (id && (await this.session.open(id))) {
         const opened = this.state;
         if (opened.game !== this.game.id) prefer({ game: opened.game });
+        if (opened.status !== "over") prefer({ current: { ...store.prefs.current, [opened.game]: id } });
         rename("play", id);
         this.face(opened.seats);
         return undefined;
