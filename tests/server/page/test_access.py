@@ -68,7 +68,7 @@ def test_the_shell_opens_without_a_server(browser: Any, server: Server) -> None:
     page.goto(server.url)
     page.wait_for_selector("svg.board")
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-    page.wait_for_function("caches.open('tabia-shell').then(c => c.keys()).then(k => k.length > 30)")
+    page.wait_for_function("() => caches.open('tabia-shell').then(c => c.keys()).then(k => k.length > 30)")
     context.set_offline(True)
     page.reload()
     page.locator("text=The server does not answer").wait_for()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -114,7 +115,7 @@ def test_a_text_that_is_no_game_gets_a_sentence(look: Look) -> None:
     screen.page.fill("textarea", "xyzzy")
     screen.page.click('button:text-is("Open")')
     screen.page.wait_for_selector('[role="alert"]')
-    assert screen.page.inner_text('[role="alert"]').strip().endswith(".")
+    assert "xyzzy" in screen.page.inner_text('[role="alert"]')
 
 
 def test_explain_shows_network_search_and_truth(look: Look, server: Server) -> None:
@@ -123,8 +124,11 @@ def test_explain_shows_network_search_and_truth(look: Look, server: Server) -> N
     visits = total(screen)
     assert visits == total_of(server, 64)
     screen.page.fill('input[aria-label="Simulations"]', "3")
-    screen.page.wait_for_function("document.querySelector('.way-card b').textContent && [...document.querySelectorAll('.way-card b')].some(b => b.textContent === '8')")
-    screen.page.wait_for_function(f"window.visits = {total_of(server, 8)}, [...document.querySelectorAll('.tree > ul > li > details > summary .node .number:nth-child(3), .tree > ul > li > .leaf .node .number:nth-child(3)')].reduce((sum, cell) => sum + parseInt(cell.textContent.replace(/\\D/g, '')), 0) === window.visits")
+    wanted = total_of(server, 8)
+    until = time.monotonic() + 30
+    while total(screen) != wanted:
+        assert time.monotonic() < until
+        screen.page.wait_for_timeout(50)
     screen.page.click("text=Reveal the exact results")
     screen.page.wait_for_selector(".hint-disc.draw, .hint-disc.loss")
     assert screen.page.locator(".planes figure").count() >= 2

@@ -34,6 +34,7 @@ export function shortcuts() {
 
 /** Whether typed characters belong to a control. @param {EventTarget|null} target */
 function typing(target) {
+  if (target instanceof HTMLElement && target.dataset.keys === "page") return false; // A slider that does what the keys do.
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 

@@ -54,14 +54,17 @@ export class Board extends Element {
 
   /** @param {Map<string, any>} changed */
   willUpdate(changed) {
+    if (changed.has("board")) {
+      this.reset();
+      this.focused = Math.min(this.focused, (this.board?.cells?.length ?? 1) - 1);
+    }
     if (changed.has("position")) {
       const hover = this.hover;
-      this.before = changed.get("position");
+      this.before = changed.has("board") ? null : changed.get("position");
       this.reset();
       this.hover = hover;
       if (this.position && this.interactive) this.chosen = onlyOrigin(this.position.legal);
     }
-    if (changed.has("board") && this.board?.cells) this.focused = Math.min(this.focused, this.board.cells.length - 1);
   }
 
   /** @param {Map<string, any>} changed */

@@ -28,8 +28,7 @@ class Explain extends Element {
     this.busy = false;
     new Subscription(this);
     new Shortcuts(this, () => [
-      { keys: ["u", "ArrowLeft"], label: "Take back a move", run: () => this.go(this.moves.slice(0, -1)) },
-      { keys: ["Home"], label: "To the start", run: () => this.go([]) },
+      { keys: ["u"], label: "Take back a move", run: () => this.go(this.moves.slice(0, -1)) },
       { keys: ["+", "="], label: "More simulations", run: () => this.simulate(this.step + 1) },
       { keys: ["-"], label: "Fewer simulations", run: () => this.simulate(this.step - 1) },
     ]);
@@ -41,6 +40,7 @@ class Explain extends Element {
       const { g, m } = this.place.query;
       const text = g && g !== this.game.id ? "" : m ?? "";
       const key = `${this.game.id} ${text}`;
+      if (changed.has("game") && changed.get("game")?.id !== this.game.id) this.position = this.found = null;
       if (key !== this.key) this.load(text, key);
     }
   }

@@ -88,11 +88,11 @@ class Play extends Element {
     prefer({ current: { ...store.prefs.current, [game.id]: "" } });
     const known = choices(game);
     this.side = known.side === "random" ? Math.floor(Math.random() * game.seats) : Number(known.side);
-    this.draft = { position: null };
+    this.draft = { game: game.id, position: null };
     try {
       const { position, moves } = await api.position(game.id, known.opening);
       if (this.game.id !== game.id || this.state) return;
-      this.draft = { position, moves, seats: seatsOf(game, this.side) };
+      this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
       this.face(this.draft.seats);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
@@ -270,7 +270,8 @@ class Play extends Element {
   }
 
   render() {
-    const { game, state, draft } = this;
+    const { game, state } = this;
+    const draft = this.draft?.game === game.id ? this.draft : null;
     const shown = state && state.game === game.id ? state : null;
     const position = shown?.position ?? draft?.position;
     const seats = shown?.seats ?? draft?.seats ?? [];

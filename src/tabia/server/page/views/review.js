@@ -278,7 +278,7 @@ class Review extends Element {
         <tabia-board .board=${oriented(entry.board, this.flip)} .position=${position} .colors=${entry.seat_names} .label=${`${entry.name} board`} .interactive=${!position.over} .overlay=${marks}
           @move=${(/** @type {CustomEvent} */ event) => this.play(event.detail)} @refused=${(/** @type {CustomEvent} */ event) => { this.message = event.detail.reason; }}></tabia-board>
         <div class="stepper"><button class="square" aria-label="To the start" @click=${() => this.seek(0)}>${icon("first")}</button><button class="square" aria-label="One move back" @click=${() => this.step(-1)}>${icon("back")}</button>
-          <input type="range" aria-label="Move" min="0" max=${line.length} .value=${String(tree.current.ply)} @input=${(/** @type {any} */ event) => this.seek(Number(event.target.value))}>
+          <input type="range" data-keys="page" aria-label="Move" min="0" max=${line.length} .value=${String(tree.current.ply)} @input=${(/** @type {any} */ event) => this.seek(Number(event.target.value))}>
           <button class="square" aria-label="One move on" @click=${() => this.step(1)}>${icon("next")}</button><button class="square" aria-label="To the end" @click=${() => this.seek(Infinity)}>${icon("last")}</button></div>
       </section>
       <div class="stack">
