@@ -35,6 +35,7 @@ def client(parts: Context, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     app = create_app(parts, hosts=(HOST,), page=make_page(tmp_path_factory.mktemp("page")))
     with TestClient(app) as found:
         yield found
+    parts.worker.join()
 
 
 @pytest.fixture
@@ -45,7 +46,9 @@ def game(client: TestClient) -> dict[str, Any]:
 
 def start(client: TestClient, game: str = "tictactoe", *agents: str | None, moves: str = "") -> dict[str, Any]:
     """A new game; None is a person, and two people are the default."""
-    seats = [{"kind": "human"} if agent is None else {"kind": "agent", "agent": agent} for agent in agents or (None, None)]
+    seats = [
+        {"kind": "human"} if agent is None else {"kind": "agent", "agent": agent} for agent in agents or (None, None)
+    ]
     found = client.post("/api/games", json={"game": game, "seats": seats, "moves": moves})
     assert found.status_code == 201, found.text
     return found.json()
@@ -55,7 +58,9 @@ def play(client: TestClient, state: dict[str, Any], *moves: str) -> dict[str, An
     """Play moves by name, as people."""
     for move in moves:
         action = next(entry["action"] for entry in state["position"]["legal"] if entry["move"] == move)
-        answer = client.post(f"/api/games/{state['id']}/moves", json={"ply": state["position"]["ply"], "action": action})
+        answer = client.post(
+            f"/api/games/{state['id']}/moves", json={"ply": state["position"]["ply"], "action": action}
+        )
         assert answer.status_code == 200, answer.text
         state = answer.json()
     return state

@@ -11,7 +11,8 @@ from starlette.websockets import WebSocketDisconnect
 from tabia.server.context import Context
 from tests.server.conftest import play, start, wait
 
-STATE_KEYS = set("id game created seats moves position status version thinking can result opening_plies".split())
+STATE_KEYS = {"id", "game", "created", "seats", "moves", "position", "status"}
+STATE_KEYS |= {"version", "thinking", "can", "result", "opening_plies"}
 SEAT_KEYS = {"kind", "name", "agent", "elo", "error", "color", "about"}
 
 
@@ -81,7 +82,9 @@ def test_undo_goes_back_to_the_turn_of_a_person(client: TestClient) -> None:
     played = wait(client, state["id"]) if played["status"] == "thinking" else played
     assert played["position"]["ply"] == 2
     back = client.post(f"/api/games/{state['id']}/undo", json={"ply": 2}).json()
-    assert back["position"]["ply"] == 0 and back["position"]["pieces"] == [-1] * 9 and back["version"] > played["version"]
+    assert (
+        back["position"]["ply"] == 0 and back["position"]["pieces"] == [-1] * 9 and back["version"] > played["version"]
+    )
     answer = client.post(f"/api/games/{state['id']}/undo", json={"ply": 0})
     assert answer.status_code == 422 and "take back" in answer.json()["error"]
 

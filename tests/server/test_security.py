@@ -30,7 +30,7 @@ BODIES: dict[str, bytes] = {
     "number": b"1e400",
     "text": b'"text"',
     "unknown field": b'{"ply": 0, "action": 0, "game": "tictactoe", "seats": [], "surprise": 1}',
-    "wrong types": b'{"ply": "0", "action": [], "seat": {}, "game": 5, "seats": "x", "swap": 3, "text": null, "recipe": 1}',
+    "wrong types": b'{"ply": "0", "action": [], "seat": {}, "game": 5, "seats": "x", "swap": 3, "text": null}',
     "huge numbers": b'{"ply": 99999999999999999999, "action": -1, "seat": -1}',
     "deep": b"[" * 10_000 + b"]" * 10_000,
     "long text": json.dumps({"game": "x" * 5000, "text": "\u0000\u001b[31m" * 3000, "agent": "y" * 5000}).encode(),

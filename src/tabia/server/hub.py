@@ -20,7 +20,7 @@ from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.games.boards import result
 from tabia.games.session import Session
-from tabia.server import live
+from tabia.server import asking, live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
@@ -227,7 +227,7 @@ class Hub:
                 self._tell(opened)
                 return
         assert analysis.move is not None
-        action = session.game.parse_move(analysis.move, session.state)
+        action = asking.action(session, analysis.move)
         async with opened.lock:
             after = await asyncio.to_thread(live.answer, opened.live, search, action, now=time.monotonic())
             if after is not opened.live:
