@@ -49,7 +49,7 @@ train: setup ## Train tic-tac-toe from nothing, then prove that the result canno
 	$(BIN)/tabia train tictactoe --out runs/make-train --seed $(SEED)
 	$(BIN)/tabia prove tictactoe network:runs/make-train
 
-play: setup ## Play Connect 4 against Tabia in the terminal.
+play: setup ## Open the page: play, review, train and explain in a browser.
 	$(BIN)/tabia play connect4
 
 constraints: ## Renew constraints.txt with the newest versions allowed.

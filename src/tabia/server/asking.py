@@ -13,7 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tabia.games.boards.board import on_host
 from tabia.games.game import State
+from tabia.games.moves import legal_names
+from tabia.games.session import Session
 from tabia.players import Analysis, Player
 from tabia.players.analysis import analyze, look
 
@@ -21,6 +24,13 @@ from tabia.players.analysis import analyze, look
 def analyze_one(player: Player, state: State, ply: int) -> Analysis:
     """What `tabia analyze` says about a position."""
     return look(player, state, jax.random.key(0), ply)
+
+
+def action(session: Session, move: str) -> int:
+    """The legal action with this name; unlike the game's own parser it runs no rules."""
+    return next(
+        number for number, name in legal_names(session.game, session.legal, on_host(session)).items() if name == move
+    )
 
 
 def to_dict(analysis: Analysis) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from tabia.games.boards import view
 from tabia.games.boards.board import Drawing
 from tabia.games.session import Session
 from tabia.players import Analysis
-from tabia.server import exact
+from tabia.server import asking, exact
 from tabia.server.errors import Refused, Stale
 from tabia.server.hub import player_name
 from tabia.server.live import LiveGame
@@ -45,6 +45,6 @@ def percent(found: Analysis, seat: int) -> str:
 
 def _described(session: Session, found: Analysis, text: str) -> dict[str, Any]:
     assert found.move is not None
-    action, board = session.game.parse_move(found.move, session.state), view(session.game)
+    action, board = asking.action(session, found.move), view(session.game)
     path = [] if isinstance(board, Drawing) else board.paths(session)[action]
     return {"move": found.move, "action": action, "path": path, "text": text, "line": found.line or [found.move]}

@@ -12,15 +12,15 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from tabia.core.errors import TabiaError
+from tabia.core.text import printable
 from tabia.games.boards import result
 from tabia.games.session import Session
-from tabia.server import live
+from tabia.server import asking, live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
@@ -47,6 +47,7 @@ class _OpenGame:
         self.watchers: set[Watcher] = set()
         self.wanted: Search | None = None  # what is being searched
         self.searching: asyncio.Task[None] | None = None
+        self.problem: str | None = None  # why an agent does not move
 
 
 class Hub:
@@ -186,12 +187,17 @@ class Hub:
     async def _keep(self, opened: _OpenGame, after: LiveGame) -> dict[str, Any]:
         """Save a changed game, then tell the screens and search if an agent is to move."""
         await asyncio.to_thread(self.store.save, self._saved(after))
-        opened.live = after
+        opened.live, opened.problem = after, None
+        shown = self._tell(opened)
+        self._search(opened)
+        return shown
+
+    def _tell(self, opened: _OpenGame) -> dict[str, Any]:
+        """Send the state to all screens."""
         shown = self._state(opened)
         for watcher in opened.watchers:
             with suppress(asyncio.QueueFull):  # a screen that does not read asks again when it reconnects
                 watcher.put_nowait(shown)
-        self._search(opened)
         return shown
 
     def _search(self, opened: _OpenGame) -> None:
@@ -200,7 +206,8 @@ class Hub:
         if opened.searching is not None and not opened.searching.done():
             if opened.wanted == search:
                 return
-            opened.searching.cancel()
+            if opened.searching is not asyncio.current_task():
+                opened.searching.cancel()
         opened.wanted = search
         if search is not None:
             opened.searching = asyncio.create_task(self._answer(opened, search))
@@ -214,13 +221,13 @@ class Hub:
                 break
             except Busy:
                 await asyncio.sleep(_RETRY_SECONDS)
-            except CancelledError:  # a newer search has taken its place
-                return
-            except Exception as error:
+            except Exception as error:  # told to the screens, which can choose another agent
                 _log.warning("%s did not move: %s", search.agent, error)
+                opened.problem = f"{search.agent} cannot play: {printable(str(error))[:300]}"
+                self._tell(opened)
                 return
         assert analysis.move is not None
-        action = session.game.parse_move(analysis.move, session.state)
+        action = asking.action(session, analysis.move)
         async with opened.lock:
             after = await asyncio.to_thread(live.answer, opened.live, search, action, now=time.monotonic())
             if after is not opened.live:
@@ -285,7 +292,8 @@ class Hub:
         game, cards = opened.live, self.catalog.cards(opened.live.session.game)
         search = game.wanted
         slowest = 0.0 if search is None else self.worker.seconds(self.player_name(game.session, search.agent))
-        return live.state(game, cards, now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
+        shown = live.state(game, cards, now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
+        return {**shown, "problem": opened.problem}
 
     def player_name(self, session: Session, agent: str) -> str:
         """The worker's name for an agent of a game."""

@@ -82,8 +82,10 @@ class Worker:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
-        for work, name in ((self._search, "search"), (self._compile, "compile")):
-            threading.Thread(target=work, name=name, daemon=True).start()
+        work = {"search": self._search, "compile": self._compile}
+        self._threads = [threading.Thread(target=work[name], name=name, daemon=True) for name in work]
+        for thread in self._threads:
+            thread.start()
 
     # From any thread.
 
@@ -129,6 +131,11 @@ class Worker:
                 request.future.cancel()
             self._waiting.clear()
             self._changed.notify_all()
+
+    def join(self) -> None:
+        """Wait for the threads of a closed worker; Python must not exit while one of them is in compiled code."""
+        for thread in self._threads:
+            thread.join()
 
     def _submit(self, name: str, session: Session, seed: int | None, owner: str | None) -> Future[Analysis]:
         request = _Request(
