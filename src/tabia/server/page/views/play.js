@@ -8,7 +8,7 @@ import { Element, html, nothing } from "../lit.js";
 import { go, href, moveText, rename, shareLink } from "../router.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
-import { announce, prefer, store, Subscription } from "../store.js";
+import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
 import { copied, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
@@ -69,7 +69,7 @@ class Play extends Element {
         if (opened.game !== this.game.id) prefer({ game: opened.game });
         if (opened.status !== "over") prefer({ current: { ...store.prefs.current, [opened.game]: id } });
         rename("play", id);
-        this.face(opened.seats);
+        this.face(opened.game, opened.seats);
         return undefined;
       }
       if (place.id) this.message = "This game is not here any more. The board is ready for a new one.";
@@ -93,7 +93,7 @@ class Play extends Element {
       const { position, moves } = await api.position(game.id, known.opening);
       if (this.game.id !== game.id || this.state) return;
       this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
-      this.face(this.draft.seats);
+      this.face(game.id, this.draft.seats);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
     }
@@ -113,14 +113,16 @@ class Play extends Element {
     }
   }
 
-  /** Turn the board so that the reader's pieces start at the bottom. @param {any[]} seats */
-  async face(seats) {
-    this.flip = await startsOnTop(this.game, viewpoint(seats)).catch(() => false);
+  /** Turn the board so that the reader's pieces start at the bottom. @param {string} id The game. @param {any[]} seats */
+  async face(id, seats) {
+    this.flip = await startsOnTop(catalogGame(id), viewpoint(seats)).catch(() => false);
+    this.faced = id;
+    this.requestUpdate();
   }
 
   /** @param {any} state */
   began(state) {
-    this.face(state.seats);
+    this.face(state.game, state.seats);
     this.draft = null;
     this.clear();
     prefer({ current: { ...store.prefs.current, [state.game]: state.id }, game: state.game });
@@ -273,7 +275,7 @@ class Play extends Element {
     const { game, state } = this;
     const draft = this.draft?.game === game.id ? this.draft : null;
     const shown = state && state.game === game.id ? state : null;
-    const position = shown?.position ?? draft?.position;
+    const position = this.faced === game.id ? shown?.position ?? draft?.position : null;
     const seats = shown?.seats ?? draft?.seats ?? [];
     const own = seats[position?.mover]?.kind === "human";
     return html`<div class="play" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
@@ -321,7 +323,7 @@ class Play extends Element {
     return html`<div class="status"><h1 class=${won}>${title}</h1>
         ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
         <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide"> · ${color}${lower(game.goal)}</span></span>
-        <button class="who quiet" @click=${() => { this.sheet = true; }}>${icon("settings")} ${alone ? `against ${this.opponents(seats)}` : "Players"}</button></div>
+        <button class="who quiet" @click=${() => { this.sheet = true; }}>${icon("settings")}<span>${alone ? `against ${this.opponents(seats)}` : "Players"}</span></button></div>
       <p class="line ${note ? "" : "blank"} ${!this.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
   }
 
@@ -340,11 +342,11 @@ class Play extends Element {
         : html`<p class="soft">Play a move to start. Nothing to sign up for.</p>`}</div>`;
     }
     if (state.status === "over") {
-      return html`<div class="actions main-actions"><button class="primary" @click=${() => this.rematch(false)}>${icon("again")} Rematch <kbd>R</kbd></button>
+      return html`<div class="actions main-actions"><button class="primary" @click=${() => this.rematch(false)}>${icon("again")} Rematch</button>
         <button @click=${() => this.rematch(true)}>${icon("swap")} Swap sides</button>
         <a class="button" href=${href("review", state.id)}>${icon("search")} Review</a>
         <button @click=${this.share}>${icon("share")} Share</button>
-        <button @click=${() => this.fresh()}>${icon("plus")} New game <kbd>N</kbd></button></div>`;
+        <button @click=${() => this.fresh()}>${icon("plus")} New game</button></div>`;
     }
     const people = this.session.humans.length;
     return html`<div class="actions main-actions">
