@@ -73,6 +73,7 @@ def views(server: Server) -> dict[str, tuple[str, str, str]]:
 def take(page: Page, url: str, place: tuple[str, str, str], path: Path) -> None:
     """One picture."""
     address, selector, keys = place
+    page.goto("about:blank")  # a change of the hash alone would keep an open dialog
     page.goto(f"{url}/{address}")
     page.wait_for_selector(selector, timeout=60_000)
     page.wait_for_timeout(1500)

@@ -4,22 +4,44 @@ import { count, figure, percent } from "./words.js";
 /** @typedef {{x: number[], seconds: number[], y: (number|null)[], low?: number[], high?: number[]}} Series */
 
 const GROUPS = [
-  { title: "Agreement with perfect play", unit: "%", test: (/** @type {string} */ name) => /^agreement/.test(name) },
+  { title: "Agreement with perfect play", unit: "%", test: (/** @type {string} */ name) => /^agreement_/.test(name) },
   { title: "Strength", unit: "Elo", test: (/** @type {string} */ name) => /^(elo|strength|rating)/.test(name) },
-  { title: "Score against opponents", unit: "%", test: (/** @type {string} */ name) => /^(matches|match|score_|gate)/.test(name) },
+  { title: "Score against opponents", unit: "%", test: (/** @type {string} */ name) => /^(matches|gate_score)/.test(name) },
   { title: "Loss", unit: "", test: (/** @type {string} */ name) => /^loss/.test(name) },
+  { title: "Network and search agree", unit: "%", test: (/** @type {string} */ name) => /^(policy_agreement|agreement)$/.test(name) },
   { title: "Speed", unit: "per s", test: (/** @type {string} */ name) => /per_second$/.test(name) },
 ];
 
+const COUNTERS = ["progress", "total_games", "positions", "seconds"];
+
+/**
+ * The series with the speeds that follow from the counters, over windows of up to nine iterations.
+ * @param {Record<string, Series>} all @returns {Record<string, Series>}
+ */
+export function derived(all) {
+  const found = { ...all };
+  for (const [counter, name] of [["total_games", "games_per_second"], ["positions", "positions_per_second"]]) {
+    const source = all[counter];
+    if (!source || all[name] || source.y.length < 2) continue;
+    const y = source.y.map((value, at) => {
+      const from = Math.max(0, at - 8);
+      const time = source.seconds[at] - source.seconds[from];
+      return at && time > 0 ? (Number(value) - Number(source.y[from])) / time : null;
+    });
+    found[name] = { x: source.x, seconds: source.seconds, y };
+  }
+  return found;
+}
+
 /** A metric's name for people. @param {string} name */
 export function seriesName(name) {
-  const known = /** @type {Record<string, string>} */ ({ agreement_network: "network alone", agreement_search: "with search", loss_total: "total", loss_policy: "policy", loss_value: "value", loss_final_position: "final position", elo: "Elo" });
+  const known = /** @type {Record<string, string>} */ ({ agreement_network: "network alone", agreement_search: "with search", loss_total: "total", loss_policy: "policy", loss_value: "value", loss_final_position: "final position", elo: "Elo", policy_agreement: "moves played", agreement: "positions learned" });
   return known[name] ?? name.replace(/^matches\./, "against ").replace(/\.score$/, "").replace(/_per_second$/, "").replaceAll("_", " ");
 }
 
 /** Series grouped into charts; the rest comes last, each on its own. @param {Record<string, Series>} all */
 export function grouped(all) {
-  const names = Object.keys(all).filter((name) => all[name].y.some((value) => typeof value === "number"));
+  const names = Object.keys(all).filter((name) => !COUNTERS.includes(name) && all[name].y.some((value) => typeof value === "number"));
   const groups = GROUPS.map(({ title, unit, test }) => ({ title, unit, names: names.filter(test) })).filter((group) => group.names.length);
   const used = new Set(groups.flatMap((group) => group.names));
   return { groups, rest: names.filter((name) => !used.has(name)) };

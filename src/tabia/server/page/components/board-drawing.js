@@ -25,12 +25,12 @@ export class Drawing extends Element {
   submit(event) {
     event.preventDefault();
     const exact = this.position.legal.find((/** @type {any} */ move) => move.move.toLowerCase() === this.filter.trim().toLowerCase());
-    const found = exact ?? (this.matches.length === 1 ? this.matches[0] : null);
+    const found = exact ?? (this.fitting.length === 1 ? this.fitting[0] : null);
     if (found) this.emit("pick", found);
-    else this.emit("refused", { reason: this.matches.length ? "Several moves begin like this. Type more of it." : "No legal move begins like this. Choose one from the list." });
+    else this.emit("refused", { reason: this.fitting.length ? "Several moves begin like this. Type more of it." : "No legal move begins like this. Choose one from the list." });
   }
 
-  get matches() {
+  get fitting() {
     const typed = this.filter.trim().toLowerCase();
     return this.position.legal.filter((/** @type {any} */ move) => move.move.toLowerCase().startsWith(typed));
   }
@@ -41,8 +41,8 @@ export class Drawing extends Element {
     return html`${picture ? html`<img class="board drawing" src=${picture} alt=${this.label}>` : nothing}
       ${this.interactive && legal.length ? html`<div class="drawing-moves">
         <form @submit=${this.submit}><label>Move <input autocomplete="off" spellcheck="false" .value=${this.filter} @input=${(/** @type {any} */ event) => { this.filter = event.target.value; }}></label>
-          <button type="submit">Play</button><span class="soft">${plural(this.matches.length, "move")}</span></form>
-        <div class="chips" role="group" aria-label="Legal moves">${this.matches.slice(0, 120).map((/** @type {any} */ move) => html`<button class="chip" data-action=${move.action} @click=${() => this.emit("pick", move)}>${move.move}</button>`)}</div>
+          <button type="submit">Play</button><span class="soft">${plural(this.fitting.length, "move")}</span></form>
+        <div class="chips" role="group" aria-label="Legal moves">${this.fitting.slice(0, 120).map((/** @type {any} */ move) => html`<button class="chip" data-action=${move.action} @click=${() => this.emit("pick", move)}>${move.move}</button>`)}</div>
       </div>` : nothing}`;
   }
 }

@@ -6,10 +6,10 @@
  */
 import { Element, nothing, repeat, svg, html } from "../lit.js";
 import { store } from "../store.js";
-import { coordinates, frame, ground, piece, tone, UNIT, viewBox } from "./board-art.js";
-import { isPass, isPlacement, movesAt, neighbor, onlyOrigin, origins, placeName, reachable, reason } from "./board-moves.js";
+import { coordinates, frame, ground, piece, UNIT, viewBox } from "./board-art.js";
+import { marks } from "./board-marks.js";
+import { isPass, movesAt, neighbor, onlyOrigin, origins, placeName, reason } from "./board-moves.js";
 import { Motion } from "./board-motion.js";
-import { drawn } from "./overlay.js";
 import "./board-drawing.js";
 
 export class Board extends Element {
@@ -28,7 +28,9 @@ export class Board extends Element {
     this.interactive = false;
     this.waiting = "";
     this.label = "Board";
+    this.board = /** @type {any} */ (null);
     this.position = /** @type {any} */ (null);
+    this.previous = /** @type {any} */ (null);
     this.reset();
     this.focused = 0;
     this.motion = new Motion();
@@ -60,7 +62,7 @@ export class Board extends Element {
     }
     if (changed.has("position")) {
       const hover = this.hover;
-      this.before = changed.has("board") ? null : changed.get("position");
+      this.previous = changed.has("board") ? null : changed.get("position");
       this.reset();
       this.hover = hover;
       if (this.position && this.interactive) this.chosen = onlyOrigin(this.position.legal);
@@ -76,7 +78,7 @@ export class Board extends Element {
     }
     if (!changed.has("position")) return;
     const wasDrawn = this.pendingShown && this.position?.ply === this.pendingShown.ply + 1 && !this.position.flipped?.length;
-    if (!wasDrawn) this.motion.play(root, this.board, this.before, this.position);
+    if (!wasDrawn) this.motion.play(root, this.board, this.previous, this.position);
     this.pendingShown = null;
   }
 
@@ -223,7 +225,7 @@ export class Board extends Element {
         @pointerleave=${() => { if (!this.drag) this.hover = null; }} @keydown=${this.keydown}>
       <g aria-hidden="true">${ground(board, this.colors)}</g>
       <g aria-hidden="true" class="pieces">${this.pieces(shown)}</g>
-      <g aria-hidden="true" class="front">${frame(board)}${coordinates(board)}${this.marks(shown)}</g>
+      <g aria-hidden="true" class="front">${frame(board)}${coordinates(board)}${marks({ board, shown, legal: this.legal, chosen: this.chosen, hover: this.hover, overlay: this.overlay, highlight: this.highlight, colors: this.colors })}</g>
       ${this.rows(shown)}
       ${this.drag?.x !== undefined ? svg`<g class="dragged" aria-hidden="true" transform="translate(${this.drag.x} ${this.drag.y})">${this.disc(shown, this.drag.cell)}</g>` : nothing}
     </svg>${this.below()}`;
@@ -237,37 +239,13 @@ export class Board extends Element {
 
   /** @param {any} shown */
   pieces(shown) {
-    const { board, before } = this;
-    const gone = (shown.flipped ?? []).filter((/** @type {number} */ cell) => shown.pieces[cell] < 0 && before?.pieces?.[cell] >= 0);
+    const { board, previous } = this;
+    const gone = (shown.flipped ?? []).filter((/** @type {number} */ cell) => shown.pieces[cell] < 0 && previous?.pieces?.[cell] >= 0);
     const cells = shown.pieces.flatMap((/** @type {number} */ seat, /** @type {number} */ cell) => (seat >= 0 ? [cell] : []));
     const place = (/** @type {number} */ cell) => `translate(${board.cells[cell].x * UNIT} ${board.cells[cell].y * UNIT})`;
     return svg`
-      ${gone.map((/** @type {number} */ cell) => svg`<g transform=${place(cell)}><g data-gone=${cell} opacity="0">${this.disc(shown, cell, before.pieces[cell])}</g></g>`)}
+      ${gone.map((/** @type {number} */ cell) => svg`<g transform=${place(cell)}><g data-gone=${cell} opacity="0">${this.disc(shown, cell, previous.pieces[cell])}</g></g>`)}
       ${repeat(cells, (cell) => cell, (cell) => svg`<g transform=${place(/** @type {number} */ (cell))}><g data-piece=${cell} class=${this.drag?.cell === cell ? "lifted" : ""}>${this.disc(shown, /** @type {number} */ (cell))}</g></g>`)}`;
-  }
-
-  /** Last move, legal targets, ghost, path, hint, overlay and winning line. @param {any} shown */
-  marks(shown) {
-    const { board, chosen, legal } = this;
-    const radius = (board.radius ?? 0.41) * UNIT;
-    const at = (/** @type {number} */ cell) => ({ x: board.cells[cell].x * UNIT, y: board.cells[cell].y * UNIT });
-    const ring = (/** @type {number} */ cell, /** @type {string} */ name, scale = 1) => svg`<circle class=${name} cx=${at(cell).x} cy=${at(cell).y} r=${radius * scale}/>`;
-    const way = (/** @type {number[]} */ path, /** @type {string} */ name) => svg`<polyline class=${name} points=${path.map((cell) => `${at(cell).x},${at(cell).y}`).join(" ")}/>`;
-    const hovered = this.hover === null ? [] : movesAt(legal, this.hover, chosen);
-    const places = legal.some(isPlacement);
-    const targets = places && legal.filter(isPlacement).length === shown.pieces.filter((/** @type {number} */ owner) => owner < 0).length || board.style === "drop" ? [] : [...reachable(legal, chosen)];
-    const last = shown.last ?? [];
-    return svg`
-      ${last.length > 1 ? svg`${way(last, "last-way")}${ring(last[0], "last-from", 0.3)}` : nothing}
-      ${last.length ? ring(last[last.length - 1], "last", 1.06) : nothing}
-      ${chosen === null && !places ? [...origins(legal)].map((cell) => ring(cell, "movable", 1.06)) : nothing}
-      ${chosen !== null ? ring(chosen, "chosen", 1.08) : nothing}
-      ${drawn(board, this.overlay)}
-      ${chosen !== null || places ? targets.map((cell) => ring(cell, "target", 0.24)) : nothing}
-      ${hovered.slice(0, 1).map((move) => svg`${move.path.length > 1 ? svg`${way(move.path, "way")}${move.path.slice(1).map((cell) => ring(cell, "landing", 0.3))}` : nothing}
-        <g class="ghost ${tone(this.position.mover, this.colors)}">${ring(move.path[move.path.length - 1], "ring", 0.86)}</g>`)}
-      ${this.highlight.length ? svg`${this.highlight.length > 1 ? way(this.highlight, "hint-path") : nothing}${this.highlight.map((cell) => ring(cell, "hint", 0.94))}` : nothing}
-      ${shown.line?.length ? svg`${way(shown.line, "win-edge")}${way(shown.line, "win")}${shown.line.map((/** @type {number} */ cell) => ring(cell, "win-ring", 0.98))}` : nothing}`;
   }
 
   /** The grid of cells: hit areas, names and focus. @param {any} shown */

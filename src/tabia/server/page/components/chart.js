@@ -52,14 +52,24 @@ class Chart extends Element {
 
   updated() {
     if (!this.curves.length) return;
-    if (this.plot && this.shape === this.built) this.plot.setData(this.table);
-    else this.rebuild();
+    if (this.plot && this.shape === this.built) {
+      this.plot.setData(this.table);
+      this.readLast();
+    } else this.rebuild();
   }
 
   /** @param {number|null|undefined} value */
   shown(value) {
     if (value === null || value === undefined) return "–";
     return this.unit === "%" ? `${(100 * value).toFixed(1)}%` : `${figure(value)}${this.unit ? ` ${this.unit}` : ""}`;
+  }
+
+  /** The legend reads the newest values while the pointer is elsewhere. */
+  readLast() {
+    const { plot } = this;
+    if (!plot || plot.cursor.idx !== null && plot.cursor.idx !== undefined) return;
+    const last = plot.data.map((/** @type {any} */ column) => column.findLastIndex((/** @type {any} */ value) => value !== null && value !== undefined));
+    plot.setLegend({ idxs: last });
   }
 
   rebuild() {
@@ -71,10 +81,10 @@ class Chart extends Element {
     /** @type {any[]} */ const bands = [];
     this.curves.forEach((curve, index) => {
       const stroke = color(TONES[(curve.tone ?? index) % TONES.length]);
-      series.push({ label: curve.label, stroke, width: 2.5, spanGaps: true, dash: curve.dashed ? [6, 5] : undefined, points: { show: curve.x.length < 30 }, value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) });
+      series.push({ label: curve.label, stroke, width: 2.5, spanGaps: true, dash: curve.dashed ? [6, 5] : undefined, points: { show: curve.x.length < 30 }, value: (/** @type {any} */ plot, /** @type {any} */ y, /** @type {number} */ place, /** @type {number|null} */ at) => this.shown(y) + (curve.low && at !== null && typeof y === "number" ? ` (${this.shown(plot.data[place + 1][at])} to ${this.shown(plot.data[place + 2][at])})` : "") });
       if (!curve.low) return;
-      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
-      series.push({ ...edge, label: "from", value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) }, { ...edge, label: "to", value: (/** @type {any} */ _, /** @type {any} */ y) => this.shown(y) });
+      const edge = { class: "band-edge", stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
+      series.push({ ...edge, label: "from" }, { ...edge, label: "to" });
       bands.push({ series: [series.length - 1, series.length - 2], fill: `${stroke}33` });
     });
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
@@ -85,17 +95,19 @@ class Chart extends Element {
     };
     this.plot = new uPlot(/** @type {any} */ (options), this.table, /** @type {HTMLElement} */ (this.querySelector(".plot")));
     this.built = this.shape;
+    this.plot.over.addEventListener("mouseleave", () => setTimeout(() => this.readLast()));
+    this.readLast();
   }
 
   /** @param {MouseEvent} event */
-  click(event) {
+  clicked(event) {
     if (!this.plot || !(/** @type {HTMLElement} */ (event.target).closest(".u-over"))) return;
     this.emit("pick", this.plot.posToVal(this.plot.cursor.left, "x"));
   }
 
   render() {
     const last = this.curves.map((curve) => `${curve.label} ${this.shown(curve.y[curve.y.length - 1])}`).join(", ");
-    return html`<div class="plot" role="img" aria-label="${this.label}: ${last}" @click=${this.click}></div>`;
+    return html`<div class="plot" role="img" aria-label="${this.label}: ${last}" @click=${this.clicked}></div>`;
   }
 }
 

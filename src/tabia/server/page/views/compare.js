@@ -3,7 +3,7 @@ import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html } from "../lit.js";
 import { href } from "../router.js";
-import { curves, grouped } from "../run-series.js";
+import { curves, derived, grouped } from "../run-series.js";
 import { store, Subscription } from "../store.js";
 import "../components/chart.js";
 
@@ -25,7 +25,7 @@ class Compare extends Element {
   async load() {
     try {
       const [difference, a, b] = await Promise.all([api.compare(this.first, this.second), api.run(this.first), api.run(this.second)]);
-      this.found = { settings: difference.settings, a, b };
+      this.found = { settings: difference.settings, a: { ...a, series: derived(a.series) }, b: { ...b, series: derived(b.series) } };
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
     }

@@ -4,15 +4,15 @@
 import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
-import { Element, html, nothing } from "../lit.js";
-import { go, href, moveText, rename, shareLink } from "../router.js";
+import { Element, html } from "../lit.js";
+import { go, rename, shareLink } from "../router.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
 import { copied, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
-import { moveList, players, scoreBar } from "../components/parts.js";
+import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
 import { choices, seatsOf, setup } from "./play-setup.js";
 import "../components/board.js";
 
@@ -211,7 +211,7 @@ class Play extends Element {
   async askHint() {
     if (!this.state?.can.hint || this.asking) return;
     if (this.hint) {
-      this.hint = { ...this.hint, told: true };
+      this.hint = { ...this.hint, explained: true };
       announce(this.hint.text);
       return;
     }
@@ -220,7 +220,7 @@ class Play extends Element {
     this.requestUpdate();
     try {
       const hint = await api.hint(id, this.session.ply);
-      if (this.state?.version === version) this.hint = { ...hint, told: false };
+      if (this.state?.version === version) this.hint = { ...hint, explained: false };
       announce(`Look at ${hint.move}. Ask again for the reason.`);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
@@ -283,13 +283,13 @@ class Play extends Element {
         <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
         ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
       <section class="center" aria-label="Board">
-        ${this.statusLine(shown, position, seats)}
+        ${statusLine(this, shown, position, seats)}
         <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
           .interactive=${Boolean(position && own && !position.over && this.session.connected)} .pending=${this.session.pending} .waiting=${this.waiting(shown, seats, position)}
           .highlight=${this.hint?.path ?? []} .overlay=${this.thoughts(shown)} @move=${this.move} @refused=${this.refused}></tabia-board>
-        ${this.actions(shown, own)}
+        ${actions(this, shown, own)}
       </section>
-      <div class="side right">${shown ? this.table(shown) : this.welcome()}</div>
+      <div class="side right">${shown ? sidebar(this, shown) : welcome(this)}</div>
     </div>`;
   }
 
@@ -311,72 +311,6 @@ class Play extends Element {
     return state?.thinking && thinking?.visits ? entries(thinking, state.position.legal, "visits").map((entry) => ({ ...entry, sure: false })) : [];
   }
 
-  /** @param {any} state @param {any} position @param {any[]} seats */
-  statusLine(state, position, seats) {
-    const { game } = this;
-    const own = seats.findIndex((seat) => seat.kind === "human");
-    const alone = seats.filter((seat) => seat.kind === "human").length === 1;
-    const color = alone && own >= 0 ? `you are ${game.seat_names[own].toLowerCase()} · ` : "";
-    const title = state ? this.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
-    const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
-    const note = !this.session.connected ? "Reconnecting … your game is kept." : this.hint?.told ? this.hint.text : this.hint ? `Look at ${this.hint.move}. Press Hint again for the reason.` : this.message;
-    return html`<div class="status"><h1 class=${won}>${title}</h1>
-        ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
-        <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide"> · ${color}${lower(game.goal)}</span></span>
-        <button class="who quiet" @click=${() => { this.sheet = true; }}>${icon("settings")}<span>${alone ? `against ${this.opponents(seats)}` : "Players"}</span></button></div>
-      <p class="line ${note ? "" : "blank"} ${!this.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
-  }
-
-  /** @param {any[]} seats */
-  opponents(seats) {
-    const names = seats.filter((seat) => seat.kind === "agent").map((seat) => seat.name ?? this.game.levels.find((/** @type {any} */ level) => level.id === seat.agent)?.name);
-    return [...new Set(names)].join(" and ");
-  }
-
-  /** @param {any} state @param {boolean} own */
-  actions(state, own) {
-    if (!state) {
-      const startable = this.draft?.position && !own;
-      return html`<div class="actions main-actions">${startable
-        ? html`<button class="primary" @click=${this.start}>${icon("play")} Start: ${this.levelName()} moves first</button>`
-        : html`<p class="soft">Play a move to start. Nothing to sign up for.</p>`}</div>`;
-    }
-    if (state.status === "over") {
-      return html`<div class="actions main-actions"><button class="primary" @click=${() => this.rematch(false)}>${icon("again")} Rematch</button>
-        <button @click=${() => this.rematch(true)}>${icon("swap")} Swap sides</button>
-        <a class="button" href=${href("review", state.id)}>${icon("search")} Review</a>
-        <button @click=${this.share}>${icon("share")} Share</button>
-        <button @click=${() => this.fresh()}>${icon("plus")} New game</button></div>`;
-    }
-    const people = this.session.humans.length;
-    return html`<div class="actions main-actions">
-      <button ?disabled=${!state.can.undo} @click=${this.undo}>${icon("undo")} Undo <kbd>U</kbd></button>
-      ${state.thinking && people ? html`<button @click=${this.now}>${icon("play")} Move now <kbd>Space</kbd></button>` : html`<button ?disabled=${!state.can.hint || this.asking} @click=${this.askHint}>${icon("hint")} ${this.hint ? "Why?" : "Hint"} <kbd>H</kbd></button>`}
-      <button ?disabled=${!state.can.resign || !people} class=${this.confirming ? "danger" : ""} @click=${this.resign}>${icon("flag")} ${this.confirming ? "Really resign" : "Resign"}</button>
-      <button @click=${() => this.fresh()}>${icon("plus")} New game <kbd>N</kbd></button></div>`;
-  }
-
-  /** @param {any} state */
-  table(state) {
-    const { game } = this;
-    const look = { style: game.board.style, colors: game.seat_names };
-    const own = viewpoint(state.seats);
-    const who = state.seats[own].name;
-    return html`<section class="card">${players(state, look)}</section>
-      <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
-        <div class="actions gap-top"><button class="plain" @click=${this.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a></div></section>
-      <section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); this.expect(state); }}>Show the expected score</label>
-        ${store.prefs.bar && state.status !== "over" ? (this.expected ? scoreBar(this.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`;
-  }
-
-  welcome() {
-    const { game } = this;
-    const level = game.levels.find((/** @type {any} */ entry) => entry.id === choices(game).level);
-    return html`<section class="card stack tight"><h2>${game.name}</h2><p>${game.goal}</p>
-      ${game.note ? html`<p class="soft">${game.note}</p>` : nothing}
-      ${level ? html`<p class="soft small">${level.name}: ${level.about}<br><span class="technical">${level.technical}</span></p>` : nothing}</section>`;
-  }
-
   updated() {
     const box = this.querySelector(".moves-box");
     if (box && this.state?.moves.length !== this.scrolled) {
@@ -391,8 +325,5 @@ class Play extends Element {
     }
   }
 }
-
-/** A sentence as part of another. @param {string} text */
-const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1).split(":")[0].replace(/\.$/, "");
 
 customElements.define("tabia-play", Play);

@@ -3,7 +3,7 @@ import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
-import { curves, extended, grouped, seriesName, tiles } from "../run-series.js";
+import { curves, derived, extended, grouped, seriesName, tiles } from "../run-series.js";
 import { game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { duration, percent } from "../words.js";
 import { chips } from "../components/parts.js";
@@ -142,15 +142,16 @@ class Run extends Element {
     const game = catalogGame(run.game);
     const isLive = !ENDED.includes(run.state);
     const time = store.prefs.xaxis === "time";
-    const { groups, rest } = grouped(run.series ?? {});
+    const series = derived(run.series ?? {});
+    const { groups, rest } = grouped(series);
     const chart = (/** @type {string} */ title, /** @type {string} */ unit, /** @type {string[]} */ names, height = 180) => html`<section class="card chart-card"><h2>${title}</h2>
-      <tabia-chart .curves=${curves(run.series, names, time)} .label=${title} .unit=${unit} .time=${time} .height=${height} @pick=${(/** @type {CustomEvent} */ event) => this.pick(event.detail)}></tabia-chart></section>`;
+      <tabia-chart .curves=${curves(series, names, time)} .label=${title} .unit=${unit} .time=${time} .height=${height} @pick=${(/** @type {CustomEvent} */ event) => this.pick(event.detail)}></tabia-chart></section>`;
     return html`<div class="run"><section class="stack">
         <div class="status"><h1>${game?.name ?? run.game}: ${run.name}</h1><span class="soft"><span class="state ${run.state}">${run.state}</span> ${this.progressText(run)}</span></div>
         ${run.problem ? html`<p class="note bad">${icon("warn")}<span>${run.problem}</span></p>` : nothing}
         ${this.message ? html`<p class="note" role="alert">${icon("warn")}<span>${this.message}</span></p>` : nothing}
         ${isLive && typeof run.progress === "number" ? html`<progress class="wide-progress" max="1" value=${run.progress} aria-label="Progress">${percent(run.progress)}</progress>` : nothing}
-        <dl class="stats">${tiles(run.series ?? {}, this.newest).map(({ label, text }) => html`<div><dd>${text}</dd><dt>${label}</dt></div>`)}</dl>
+        <dl class="stats">${tiles(series, this.newest).map(({ label, text }) => html`<div><dd>${text}</dd><dt>${label}</dt></div>`)}</dl>
         <div class="axis-row">${groups.length ? chips("Horizontal axis", [["iterations", "Iterations"], ["time", "Time"]], store.prefs.xaxis, (value) => prefer({ xaxis: /** @type {any} */ (value) })) : nothing}</div>
         ${groups.length ? html`<div class="charts">${groups.map((group) => chart(group.title, group.unit, group.names))}</div>` : html`<div class="card empty"><p>Curves appear with the first iteration. A new run compiles its programs first; that takes some seconds.</p></div>`}
         ${rest.length ? html`<details class="card"><summary>More metrics (${rest.length})</summary><div class="charts gap-top">${rest.map((name) => chart(seriesName(name), "", [name], 130))}</div></details>` : nothing}
