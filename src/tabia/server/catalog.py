@@ -16,6 +16,7 @@ import numpy as np
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import quote
+from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
 from tabia.players import ladder, parse, perfect
@@ -163,7 +164,7 @@ class Entry:
         openings = [("Empty board" if board.board.cells else "Start", ""), *_OPENINGS.get(game.id, ())]
         return {
             "id": game.id,
-            "name": _NAMES.get(game.id) or re.split("[:,.]", game.title)[0],
+            "name": _NAMES.get(game.id) or _short_title(game),
             "seats": game.num_players,
             "seat_names": list(board.seat_names),
             "board": board.board_dict(),
@@ -226,6 +227,11 @@ class Catalog:
             entry.to_dict(self.agents(entry.game), lambda spec, game=entry.game: ready(game, spec))  # type: ignore[misc]
             for entry in self.entries.values()
         ]
+
+
+def _short_title(game: Game) -> str:
+    """A few words for people: the class of a user's own game, or how its title begins."""
+    return game.id.rpartition(":")[2] if names_code(game.id) else re.split("[:,.]", game.title)[0]
 
 
 def with_simulations(spec: str, simulations: int) -> str:

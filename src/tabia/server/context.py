@@ -38,7 +38,7 @@ def make_context(
     catalog = Catalog(games, runs=directory.agents)
 
     def make(name: str) -> Player:
-        game, _, spec = name.partition(" ")
+        game, _, spec = name.partition("\t")
         return make_player(spec, catalog.game(game).game)
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)

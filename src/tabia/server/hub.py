@@ -309,8 +309,8 @@ class Hub:
 
 
 def player_name(game: str, spec: str) -> str:
-    """A player of a game, as the worker names it."""
-    return f"{game} {spec}"
+    """A player of a game, as the worker names it; a tab is in no id."""
+    return f"{game}\t{spec}"
 
 
 def line(catalog: Catalog, game_id: str, moves: str, *, seed: int = 0) -> Session:

@@ -4,6 +4,8 @@ from alembic import context
 
 from tabia.server.store import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
-with context.begin_transaction():
-    context.run_migrations()
+if __name__ == "env_py":  # as Alembic runs it; there is nothing to do for anyone who imports it
+    connection = context.config.attributes["connection"]
+    context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+    with context.begin_transaction():
+        context.run_migrations()
