@@ -241,3 +241,23 @@ def test_letter_keys_can_be_switched_off(look: Look, server: Server) -> None:
     screen.page.keyboard.press("1")
     screen.page.wait_for_timeout(200)
     assert len(screen.state["moves"]) == 1
+
+
+def test_the_own_move_is_drawn_at_once(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None)))
+    times = []
+    for ply in range(20):
+        before = screen.page.locator("[data-piece]").count()
+        screen.page.evaluate(
+            """() => addEventListener("pointerup", () => {
+                const start = performance.now(), seen = document.querySelectorAll("[data-piece]").length;
+                const look = () => document.querySelectorAll("[data-piece]").length > seen
+                    ? (window.drawn = performance.now() - start) : requestAnimationFrame(look);
+                window.drawn = 0; look();
+            }, { once: true, capture: true })"""
+        )
+        screen.cell(ply % 7).click()
+        screen.page.wait_for_selector(f'.play[data-ply="{ply + 1}"]')
+        assert screen.page.locator("[data-piece]").count() == before + 1
+        times.append(screen.page.evaluate("() => window.drawn"))
+    assert sorted(times)[18] < 50, times

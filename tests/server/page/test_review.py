@@ -65,7 +65,7 @@ def test_numbers_on_the_page_are_those_of_the_analysis(look: Look, server: Serve
     analyst = next(game["analyst"] for game in server.get("catalog")["games"] if game["id"] == "tictactoe")
     found = server.get(f"analyze?game=tictactoe&moves=a1+b2+c3&agent={analyst}")
     expected = round(50 * (found["expected"][0] + 1))
-    screen.wait_until(f"Expected score {expected}%", ".review")
+    screen.wait_until(f"Expected score {expected}% for X", ".review")
     label = screen.page.get_attribute(".score-graph", "aria-label")
     assert label == f"Expected score over the game: {expected}% after move 3"
     screen.page.keyboard.press("v")

@@ -66,6 +66,7 @@ class App extends Element {
 
   async moved() {
     const place = route();
+    if (place.view === "play" && this.place.view !== "play") this.load(); // Runs may have brought new opponents.
     const turned = place.view !== this.place.view;
     const wanted = place.query.g;
     if (wanted && store.catalog && game(wanted) && wanted !== store.prefs.game) prefer({ game: wanted });
@@ -132,6 +133,7 @@ class App extends Element {
     const check = (/** @type {"keys"|"sound"} */ name, /** @type {string} */ text) => html`<label class="check"><input type="checkbox" .checked=${prefs[name]} @change=${(/** @type {any} */ event) => prefer({ [name]: event.target.checked })}>${text}</label>`;
     return html`<div class="panel card">
       <div class="field"><span>Theme</span>${chips("Theme", [["system", "System"], ["light", "Light"], ["dark", "Dark"]], prefs.theme, (value) => this.theme(value))}</div>
+      <div class="field"><span>Pieces</span>${chips("Colors of the pieces", [["default", "Red, yellow"], ["sky", "Vermilion, blue"], ["orange", "Blue, orange"]], prefs.palette, (palette) => { prefer({ palette }); applyTheme(); })}</div>
       <div>${check("sound", "Sound")}${check("keys", "Single-letter keys")}</div>
       <button @click=${() => { this.menu = false; this.help(); }}>${icon("help")} Show the keys <kbd>?</kbd></button>
     </div>`;

@@ -4,7 +4,7 @@
  * `update(patch)` changes it and tells every subscriber. Preferences persist in the browser.
  */
 
-/** @typedef {{theme: "system"|"light"|"dark", keys: boolean, sound: boolean, bar: boolean, exact: boolean,
+/** @typedef {{theme: "system"|"light"|"dark", keys: boolean, sound: boolean, palette: string, bar: boolean, exact: boolean,
  *   game: string|null, xaxis: "iterations"|"time", choices: Record<string, {level?: string, side?: string, mode?: string}>,
  *   current: Record<string, string>}} Preferences */
 
@@ -15,6 +15,7 @@ const DEFAULTS = {
   theme: "system",
   keys: true,
   sound: false,
+  palette: "default",
   bar: false,
   exact: false,
   game: null,

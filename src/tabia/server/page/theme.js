@@ -8,6 +8,7 @@ export function applyTheme() {
   const { theme } = store.prefs;
   const shown = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
   document.documentElement.dataset.theme = shown;
+  document.documentElement.dataset.palette = store.prefs.palette;
   const color = getComputedStyle(document.documentElement).getPropertyValue("--surface").trim();
   document.querySelector('meta[name="theme-color"]')?.setAttribute("content", color);
 }

@@ -60,9 +60,24 @@ export function sidebar(view, state) {
   const who = state.seats[own].name;
   return html`<section class="card">${players(state, look)}</section>
     <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
+      ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
       <div class="actions gap-top"><button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a></div></section>
     <section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
       ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`;
+}
+
+/** A box for moves as text, for those who do not use the board. @param {any} view The view of the game. @param {any} position */
+function moveBox(view, position) {
+  const submit = (/** @type {any} */ event) => {
+    event.preventDefault();
+    const input = event.target.querySelector("input");
+    const typed = input.value.trim().toLowerCase();
+    const found = position.legal.find((/** @type {any} */ move) => move.move.toLowerCase() === typed);
+    if (found) view.move({ detail: found });
+    else view.refused({ detail: { reason: `${input.value.trim() || "An empty text"} is not a legal move here. Legal moves: ${position.legal.slice(0, 12).map((/** @type {any} */ move) => move.move).join(", ")}${position.legal.length > 12 ? ", …" : ""}.` } });
+    input.value = "";
+  };
+  return html`<form class="move-box" @submit=${submit}><input aria-label="Type a move" placeholder="Type a move" autocomplete="off" autocapitalize="off" spellcheck="false"><button type="submit">Play</button></form>`;
 }
 
 /** @param {any} view The view of the game. */

@@ -54,7 +54,8 @@ class Play extends Element {
 
   /** @param {Map<string, any>} changed */
   willUpdate(changed) {
-    if (changed.has("place") || changed.has("game")) this.arrive(changed.has("game") && Boolean(changed.get("game")));
+    const switched = changed.has("game") && changed.get("game")?.id !== this.game.id;
+    if (changed.has("place") || switched) this.arrive(switched && Boolean(changed.get("game")));
   }
 
   /** Open the game the address names, the one last played, or an empty board. @param {boolean} switched */

@@ -18,8 +18,12 @@ export function mattered(moments, showLine, seek) {
 
 const ABOUT = { policy: "Network: the share it gives each move, before any search.", visits: "Search: the share of simulations each move got.", values: "Values: the mover's expected score after each move.", exact: "Exact: the result of each move with perfect play." };
 
-/** What the overlay shows, as text. @param {any} analysis @param {any} position @param {any[]} marks @param {string} kind @param {number} own */
-export function candidates(analysis, position, marks, kind, own) {
+/**
+ * What the overlay shows, as text, and the main line step by step.
+ * @param {any} analysis @param {any} position @param {any[]} marks @param {string} kind
+ * @param {{own: number, name: string, showLine: (length: number) => void}} view
+ */
+export function candidates(analysis, position, marks, kind, { own, name, showLine }) {
   if (position.over) return html`<p class="soft">The game is over here: ${position.result?.text ?? ""}.</p>`;
   if (!analysis) return html`<p class="soft" aria-busy="true">Looking at this position …</p>`;
   const total = Object.values(analysis.visits ?? {}).reduce((sum, visits) => sum + Number(visits), 0);
@@ -27,8 +31,8 @@ export function candidates(analysis, position, marks, kind, own) {
   const visited = analysis.visits?.[best];
   const words = visited && total ? `${best} gets ${percent(visited / total)} of ${total} simulations.` : `Best: ${best}.`;
   const value = analysis.expected?.[own];
-  return html`<p>${words}${value === undefined ? nothing : html` <span class="soft">Expected score ${percent(score(value))}.</span>`}</p>
-    ${analysis.line?.length > 1 ? html`<p class="soft small">Main line: ${analysis.line.slice(0, 10).join(" · ")}</p>` : nothing}
+  return html`<p>${words}${value === undefined ? nothing : html` <span class="soft">Expected score ${percent(score(value))} for ${name === "You" ? "you" : name}.</span>`}</p>
+    ${analysis.line?.length > 1 ? html`<p class="small line-steps"><span class="soft">Main line:</span> ${analysis.line.slice(0, 8).map((/** @type {string} */ move, /** @type {number} */ index) => html`<button class="step" aria-label="Show the main line up to ${move}" @click=${() => showLine(index + 1)}>${move}</button>`)}</p>` : nothing}
     ${kind !== "none" && marks.length ? html`<p class="soft small">${ABOUT[/** @type {keyof typeof ABOUT} */ (kind)]}</p>
       <ul class="candidates">${marks.filter((mark) => mark.sure && mark.label).slice(0, 8).map((mark) => html`<li class=${mark.best ? "best" : ""}><b>${mark.move}</b> <span class=${mark.outcome ?? ""}>${mark.label}</span></li>`)}</ul>` : nothing}`;
 }

@@ -53,6 +53,7 @@ class Review extends Element {
       { keys: ["s"], label: "Exact results, where known", run: show("exact") },
       { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
       { keys: [" "], label: "Play the best move", run: () => this.playBest() },
+      { keys: ["a"], label: "Play the game by itself, or stop", run: () => this.autoplay() },
       { keys: ["Escape"], label: "Back to the game", run: () => this.back() },
     ];
   }
@@ -63,7 +64,7 @@ class Review extends Element {
     this.record = /** @type {any} */ (null);
     this.positions = /** @type {Map<string, any>} */ (new Map());
     this.analyses = /** @type {Map<string, any>} */ (new Map());
-    this.scores = /** @type {(number|null)[]} */ ([]);
+    this.scores = /** @type {(number[]|null)[]} */ ([]);
     this.moments = /** @type {any[]|null} */ (null);
     this.position = /** @type {any} */ (null);
   }
@@ -71,6 +72,7 @@ class Review extends Element {
   disconnectedCallback() {
     super.disconnectedCallback();
     this.stop?.();
+    clearInterval(this.timer);
   }
 
   /** @param {Map<string, any>} changed */
@@ -140,7 +142,7 @@ class Review extends Element {
   /** @param {any} data */
   learned({ ply, expected, analysis }) {
     if (!this.tree) return;
-    this.scores[ply] = expected ? shares(expected)[this.own ?? 0] : null;
+    this.scores[ply] = expected ? shares(expected) : null;
     const nodes = this.tree.path(this.tree.end);
     const key = nodes.slice(0, ply).map((node) => node.move.move).join(" ");
     this.analyses.set(key, { ...analysis, ...(this.analyses.get(key)?.exact ? { exact: this.analyses.get(key).exact } : {}) });
@@ -185,6 +187,18 @@ class Review extends Element {
     this.speak();
   }
 
+  /** Show the game move by move, or stop doing so. */
+  autoplay() {
+    clearInterval(this.timer);
+    this.running = !this.running;
+    if (this.running && this.tree?.current.ply === this.tree?.line().length) this.seek(0);
+    if (this.running) this.timer = window.setInterval(() => {
+      if (this.tree && this.tree.current.ply < this.tree.line().length) this.step(1);
+      else this.autoplay();
+    }, 900);
+    this.requestUpdate();
+  }
+
   /** @param {number} step */
   branch(step) {
     this.tree?.switchBranch(step);
@@ -227,6 +241,12 @@ class Review extends Element {
     tree.backToGame();
     tree.current = moment.ply === 0 ? tree.root : tree.path(tree.end)[moment.ply - 1];
     for (const move of moment.line.slice(0, length)) tree.play({ move });
+    this.speak();
+  }
+
+  /** Play a line from here, as a variation. @param {string[]} line */
+  playLine(line) {
+    for (const move of line) this.tree?.play({ move });
     this.speak();
   }
 
@@ -279,11 +299,11 @@ class Review extends Element {
           @move=${(/** @type {CustomEvent} */ event) => this.play(event.detail)} @refused=${(/** @type {CustomEvent} */ event) => { this.message = event.detail.reason; }}></tabia-board>
         <div class="stepper"><button class="square" aria-label="To the start" @click=${() => this.seek(0)}>${icon("first")}</button><button class="square" aria-label="One move back" @click=${() => this.step(-1)}>${icon("back")}</button>
           <input type="range" data-keys="page" aria-label="Move" min="0" max=${line.length} .value=${String(tree.current.ply)} @input=${(/** @type {any} */ event) => this.seek(Number(event.target.value))}>
-          <button class="square" aria-label="One move on" @click=${() => this.step(1)}>${icon("next")}</button><button class="square" aria-label="To the end" @click=${() => this.seek(Infinity)}>${icon("last")}</button></div>
+          <button class="square" aria-label=${this.running ? "Stop" : "Play the game by itself"} @click=${() => this.autoplay()}>${icon(this.running ? "pause" : "play")}</button><button class="square" aria-label="One move on" @click=${() => this.step(1)}>${icon("next")}</button><button class="square" aria-label="To the end" @click=${() => this.seek(Infinity)}>${icon("last")}</button></div>
       </section>
       <div class="stack">
-        <section class="card"><h2>${this.record.seats[this.own ?? 0].name === "You" ? "Your" : `${this.record.seats[this.own ?? 0].name}'s`} expected score</h2>
-          ${scoreGraph({ scores: this.scores, plies: tree.end.ply, current: Math.min(tree.current.ply, tree.end.ply), flaws: this.flaws(), pick: (ply) => { tree.backToGame(); this.seek(ply); }, label: "Expected score over the game" })}</section>
+        <section class="card"><div class="heading"><h2>Expected score</h2><label class="soft small">of <select class="small-select" @change=${(/** @type {any} */ event) => { this.own = Number(event.target.value); this.requestUpdate(); }}>${this.record.seats.map((/** @type {any} */ seat, /** @type {number} */ index) => html`<option value=${index} .selected=${index === this.own}>${seat.name}</option>`)}</select></label></div>
+          ${scoreGraph({ scores: this.scores.map((values) => values?.[this.own ?? 0] ?? null), plies: tree.end.ply, current: Math.min(tree.current.ply, tree.end.ply), flaws: this.flaws(), pick: (ply) => { tree.backToGame(); this.seek(ply); }, label: "Expected score over the game" })}</section>
         <section class="card"><h2>Moves that mattered</h2>${mattered(this.moments, (moment, length) => this.showLine(moment, length), (ply) => { tree.backToGame(); this.seek(ply); })}</section>
         ${this.agentCard(analysis, marks, kind)}
         <section class="card"><h2>Moves</h2>${moveList({ moves: line.map((node) => node.move), seats: entry.seats, current: tree.current.ply, pick: (ply) => this.seek(ply), marked: new Set(this.flaws().map((flaw) => flaw.ply)) })}
@@ -308,7 +328,7 @@ class Review extends Element {
     const options = store.prefs.exact && entry.exact ? [...OVERLAYS, /** @type {[string, string]} */ (["exact", "Exact"])] : OVERLAYS;
     return html`<section class="card stack tight"><h2>What the agent sees</h2>
       ${chips("Shown on the board", options, kind, (value) => { this.overlay = value; })}
-      ${candidates(analysis, this.position, marks, kind, this.own ?? 0)}
+      ${candidates(analysis, this.position, marks, kind, { own: this.own ?? 0, name: this.record.seats[this.own ?? 0].name, showLine: (length) => this.playLine(analysis.line.slice(0, length)) })}
       ${entry.exact ? html`<label class="check"><input type="checkbox" .checked=${store.prefs.exact} @change=${reveal}>Reveal exact results (a spoiler)</label>` : nothing}</section>`;
   }
 }
