@@ -57,7 +57,7 @@ def views(server: Server) -> dict[str, tuple[str, str, str]]:
         "play-checkers": (f"#/play/{server.game('checkers', None, RANDOM)}", "svg.board", ""),
         "play-othello": (f"#/play/{server.game('othello', None, RANDOM, moves='f5 d6 c3 d3')}", "svg.board", ""),
         "review-list": ("#/review", ".game-list, .empty", ""),
-        "review": (f"#/review?g=connect4&m={LOST.replace(' ', '')}&ply=12", ".moments, .card p", "v"),
+        "review": (f"#/review?g=connect4&m={LOST.replace(' ', '')}&ply=12", ".moments li", "v"),
         "learn-list": ("#/learn", ".run-list, .empty", ""),
         "explain": ("#/explain?g=connect4&m=44325", ".tree", ""),
         "keys": ("#/play?g=connect4", "svg.board", "?"),
@@ -75,7 +75,7 @@ def take(page: Page, url: str, place: tuple[str, str, str], path: Path) -> None:
     address, selector, keys = place
     page.goto("about:blank")  # a change of the hash alone would keep an open dialog
     page.goto(f"{url}/{address}")
-    page.wait_for_selector(selector, timeout=60_000)
+    page.wait_for_selector(selector, timeout=120_000)
     page.wait_for_timeout(1500)
     if keys:
         page.keyboard.press(keys)

@@ -38,7 +38,7 @@ export function actions(view, state, own) {
       : html`<p class="soft">Play a move to start. Nothing to sign up for.</p>`}</div>`;
   }
   if (state.status === "over") {
-    return html`<div class="actions main-actions"><button class="primary" @click=${() => view.rematch(false)}>${icon("again")} Rematch</button>
+    return html`<div class="actions main-actions many"><button class="primary" @click=${() => view.rematch(false)}>${icon("again")} Rematch</button>
       <button @click=${() => view.rematch(true)}>${icon("swap")} Swap sides</button>
       <a class="button" href=${href("review", state.id)}>${icon("search")} Review</a>
       <button @click=${view.share}>${icon("share")} Share</button>
