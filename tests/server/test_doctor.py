@@ -43,8 +43,15 @@ def test_little_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("version", "bug"),
-    [((3, 6, 23), False), ((3, 7, 0), True), ((3, 44, 5), True), ((3, 44, 6), False), ((3, 50, 7), False)]
-    + [((3, 51, 2), True), ((3, 51, 3), False), ((3, 52, 0), False)],
+    [
+        ((3, 6, 23), False),
+        ((3, 7, 0), True),
+        ((3, 44, 5), True),
+        ((3, 44, 6), False),
+        ((3, 50, 7), False),
+        ((3, 51, 2), True),
+        ((3, 51, 3), False),
+    ],
 )
 def test_the_versions_of_sqlite_with_the_wal_bug(version: tuple[int, int, int], bug: bool) -> None:
     assert sqlite_has_wal_bug(version) is bug

@@ -7,10 +7,11 @@ game's ladder), `classical:mcts-400`, `exact:perfect` or `run:NAME@ITERATION`; o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -178,11 +179,21 @@ class Entry:
         }
 
 
-class Catalog:
-    """All allowed games and agents; `runs` lists the agents that training runs bring for a game."""
+class Checkpoints(Protocol):
+    """The agents that training runs bring."""
 
-    def __init__(self, named: Sequence[str] = (), *, runs: Callable[[Game], list[Agent]] | None = None) -> None:
-        self._runs = runs or (lambda game: [])
+    def agents(self, game: Game) -> list[Agent]:
+        """All of them for a game."""
+
+    def agent(self, game: Game, id: str) -> Agent | None:
+        """One by its id, without a look at the others."""
+
+
+class Catalog:
+    """All allowed games and agents."""
+
+    def __init__(self, named: Sequence[str] = (), *, runs: Checkpoints | None = None) -> None:
+        self._runs = runs
         self.entries: dict[str, Entry] = {}
         for name in named:
             entry = Entry(make(name))
@@ -206,20 +217,25 @@ class Catalog:
 
     def agents(self, game: Game) -> list[Agent]:
         """All agents of a game, own runs last."""
-        return [*self.entries[game.id].agents.values(), *self._runs(game)]
+        own = [] if self._runs is None else self._runs.agents(game)
+        return [*self.entries[game.id].agents.values(), *own]
 
     def agent(self, game: Game, id: str) -> Agent:
         """An agent by its id."""
         found = self.entries[game.id].agents.get(id)
-        if found is None and id.startswith("run:"):
-            found = next((agent for agent in self._runs(game) if agent.id == id), None)
+        if found is None and self._runs is not None:
+            found = self._runs.agent(game, id)
         if found is None:
             raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
         return found
 
-    def cards(self, game: Game) -> dict[str, Card]:
-        """What people read about each agent, by id."""
-        return {agent.id: agent.card for agent in self.agents(game)}
+    def cards(self, game: Game, ids: Iterable[str | None]) -> dict[str, Card]:
+        """What people read about agents; those that have gone are left out."""
+        found = {}
+        for agent in filter(None, ids):
+            with suppress(NotFound):
+                found[agent] = self.agent(game, agent).card
+        return found
 
     def to_dict(self, ready: Callable[[Game, str], bool]) -> list[dict[str, Any]]:
         """The games for JSON."""

@@ -35,7 +35,7 @@ def make_context(
 ) -> Context:
     """The parts for the games an operator allows."""
     directory = Runs(runs, allowed=training)
-    catalog = Catalog(games, runs=directory.agents)
+    catalog = Catalog(games, runs=directory)
 
     def make(name: str) -> Player:
         game, _, spec = name.partition("\t")

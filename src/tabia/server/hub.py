@@ -24,7 +24,7 @@ from tabia.server import asking, live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
-from tabia.server.live import AGENT, HUMAN, LiveGame, Search, Seat
+from tabia.server.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
 from tabia.server.store import Saved, Store
 from tabia.server.worker import LOOK, Worker
 
@@ -273,7 +273,7 @@ class Hub:
 
     def _saved(self, game: LiveGame) -> Saved:
         session = game.session
-        names = live.seat_names(game, self.catalog.cards(session.game))
+        names = live.seat_names(game, self._cards(game))
         return Saved(
             id=game.id,
             game=session.game.id,
@@ -289,11 +289,14 @@ class Hub:
         )
 
     def _state(self, opened: _OpenGame) -> dict[str, Any]:
-        game, cards = opened.live, self.catalog.cards(opened.live.session.game)
+        game = opened.live
         search = game.wanted
         slowest = 0.0 if search is None else self.worker.seconds(self.player_name(game.session, search.agent))
-        shown = live.state(game, cards, now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
+        shown = live.state(game, self._cards(game), now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
         return {**shown, "problem": opened.problem}
+
+    def _cards(self, game: LiveGame) -> dict[str, Card]:
+        return self.catalog.cards(game.session.game, [seat.agent for seat in game.seats])
 
     def player_name(self, session: Session, agent: str) -> str:
         """The worker's name for an agent of a game."""

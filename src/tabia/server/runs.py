@@ -27,6 +27,7 @@ from tabia.training.run import metrics
 from tabia.training.run.directory import CONFIG, LOCK, RunDirectory
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_AGENT = re.compile(rf"run:(?P<name>{NAME.pattern})@(?P<step>[0-9]{{1,12}})", re.ASCII)
 MOST_POINTS = 500
 _MOST_RUNS, _MOST_GAMES = 500, 100
 _LARGEST_CONFIG = files.MEGABYTE
@@ -144,6 +145,15 @@ class Runs:
             if run.problem is None and identity.is_same(game, run.game):
                 found += [_agent(run, step) for step in networks.steps(run.path)]
         return found
+
+    def agent(self, game: Game, id: str) -> Agent | None:
+        """The checkpoint with an id such as `run:first@40`."""
+        parts = _AGENT.fullmatch(id)
+        if parts is None or not _looks_like_run(self.directory / parts["name"]):
+            return None
+        run, step = self.read(parts["name"]), int(parts["step"])
+        is_there = run.problem is None and identity.is_same(game, run.game) and step in networks.steps(run.path)
+        return _agent(run, step) if is_there else None
 
     def compare(self, a: str, b: str) -> dict[str, Any]:
         """What differs between two runs, settings first."""
