@@ -1,4 +1,4 @@
-"""A real server and a real browser for the tests of the page: `tabia play` as a process, Debian's Chromium by Playwright."""
+"""A real server and a real browser for the tests of the page: `tabia play` and Chromium, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -165,7 +165,9 @@ def look(browser: Any, server: Server) -> Iterator[Callable[..., Screen]]:
     contexts: list[Any] = []
     screens: list[Screen] = []
 
-    def make(*, width: int = 1280, height: int = 720, at: Server = server, like: Screen | None = None, **options: Any) -> Screen:
+    def make(
+        *, width: int = 1280, height: int = 720, at: Server = server, like: Screen | None = None, **options: Any
+    ) -> Screen:
         if like is not None:
             context = like.page.context
         else:

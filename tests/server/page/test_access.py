@@ -1,4 +1,4 @@
-"""The page for everybody: axe on every view in both themes, names of cells, the offline shell, and no foreign requests."""
+"""The page for everybody: axe on every view in both themes, names of cells, the offline shell."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ def test_every_import_names_a_file() -> None:
 def test_vendored_libraries_have_their_license() -> None:
     for folder in (PAGE / "vendor").iterdir():
         if folder.is_dir():
-            assert "ermission" in (folder / "LICENSE").read_text() or "Redistribution" in (folder / "LICENSE").read_text()
+            assert (
+                "ermission" in (folder / "LICENSE").read_text() or "Redistribution" in (folder / "LICENSE").read_text()
+            )
 
 
 def test_there_is_no_inline_code_or_style() -> None:

@@ -13,21 +13,21 @@ Look = Callable[..., Screen]
 RANDOM, PERFECT = "classical:random", "exact:perfect"
 # Random games with a fixed seed (NumPy's default generator; 32 and 1), played with `tabia.games.session`.
 OTHELLO = (
-    "e6 f4 g3 d6 c4 d3 e2 b3 c6 d7 b5 f7 e8 d8 e7 b6 b7 f6 g8 g4 g5 b4 c7 a5 f5 g6 c3 c8 a4 e3 a2 c5 a6 a3 h6 c2 f2 a1 "
-    "b8 h2 c1 h5 d2 a8 h4 b1 d1 h3 f3 h7 g7 h8 a7 f1 e1 g2 g1 h1 pass b2 pass f8"
-).split()
+    "e6 f4 g3 d6 c4 d3 e2 b3 c6 d7 b5 f7 e8 d8 e7 b6 b7 f6 g8 g4 g5 b4 c7 a5 f5 g6 c3 c8 a4 e3 a2 c5 a6 a3 h6 c2 "
+    "f2 a1 b8 h2 c1 h5 d2 a8 h4 b1 d1 h3 f3 h7 g7 h8 a7 f1 e1 g2 g1 h1 pass b2 pass f8"
+)
 CHECKERS = (
-    "10-15 23-18 12-16 18-14 9x18 27-23 18x27 32x23 6-9 22-17 16-20 26-22 20x27 31x24 7-10 17-14 9x18 18x27 24-20 15-19 "
-    "28-24 19x28 22-17 11-15 20-16 2-6 30-26 27-32 16-12 15-19 25-22 19-24 26-23 8-11 17-13 3-8 12x3 6-9 13x6 4-8 3x12 "
-    "11-15 6-2 1-6 2x9 5x14 22-18 15x22 23-18 14x23 12-16 10-15 16-11 22-25 29x22 24-27 11x18 23-26 21-17 26-31 18-23 "
-    "31-26 23x30 27-31 30-26 32-27 17-14 28-32 26-23 27x18 18x9 22-18 31-26 18-14 9x18"
-).split()
+    "10-15 23-18 12-16 18-14 9x18 27-23 18x27 32x23 6-9 22-17 16-20 26-22 20x27 31x24 7-10 17-14 9x18 18x27 24-20 "
+    "15-19 28-24 19x28 22-17 11-15 20-16 2-6 30-26 27-32 16-12 15-19 25-22 19-24 26-23 8-11 17-13 3-8 12x3 6-9 "
+    "13x6 4-8 3x12 11-15 6-2 1-6 2x9 5x14 22-18 15x22 23-18 14x23 12-16 10-15 16-11 22-25 29x22 24-27 11x18 23-26 "
+    "21-17 26-31 18-23 31-26 23x30 27-31 30-26 32-27 17-14 28-32 26-23 27x18 18x9 22-18 31-26 18-14 9x18"
+)
 # Every seat takes the move that brings a piece farthest; ties by chance, seed 0.
 CHINESE_CHECKERS = (
-    "b1-d4 f1-f3 g6-e2 b2-d3 g2-g4 f6-f4 c4-e4 e1-e3 e2-c2 d3-e2 f2-d5 f4-f2 c3-d2 g3-c3 g5-e1 e4-f4 g4-c6 f2-d1 e2-g4 "
-    "d5-d6 e5-g3 f4-h1 c3-c4 e1-c1 c5-e1 e3-c7 g3-c3 e1-f2 g1-f1 f5-f4 d2-e1 f1-d2 g7-f6 e1-i1 f3-f5 f4-f3 g4-h2 c4-c5 "
-    "f6-f4 a1-b1 d2-d3 f3-e2 b1-f3 d3-d5 f4-e3 f3-g3 f5-e5 e3-e1 d4-e3 pass e2-d2"
-).split()
+    "b1-d4 f1-f3 g6-e2 b2-d3 g2-g4 f6-f4 c4-e4 e1-e3 e2-c2 d3-e2 f2-d5 f4-f2 c3-d2 g3-c3 g5-e1 e4-f4 g4-c6 f2-d1 "
+    "e2-g4 d5-d6 e5-g3 f4-h1 c3-c4 e1-c1 c5-e1 e3-c7 g3-c3 e1-f2 g1-f1 f5-f4 d2-e1 f1-d2 g7-f6 e1-i1 f3-f5 f4-f3 "
+    "g4-h2 c4-c5 f6-f4 a1-b1 d2-d3 f3-e2 b1-f3 d3-d5 f4-e3 f3-g3 f5-e5 e3-e1 d4-e3 pass e2-d2"
+)
 
 
 def test_one_click_starts_a_game_and_the_agent_answers(look: Look) -> None:
@@ -68,7 +68,7 @@ def test_tictactoe_drawn_by_two_people_with_the_keyboard_only(look: Look, server
         screen.page.keyboard.press("Tab")
         if screen.page.evaluate("document.activeElement.getAttribute('role')") == "gridcell":
             break
-    for move in "b2 a1 c1 a3 a2 c2 b1 b3 c3".split():
+    for move in ("b2", "a1", "c1", "a3", "a2", "c2", "b1", "b3", "c3"):
         column, row = "abc".index(move[0]), 3 - int(move[1])
         screen.page.keyboard.press("Home")
         for _ in range(3):
@@ -84,28 +84,31 @@ def test_tictactoe_drawn_by_two_people_with_the_keyboard_only(look: Look, server
 
 
 def test_othello_with_passes(look: Look, server: Server) -> None:
-    screen = look().open_game(server.game("othello", (None, None), " ".join(OTHELLO[:57])))
-    for move in OTHELLO[57:]:
+    moves = OTHELLO.split()
+    screen = look().open_game(server.game("othello", (None, None), " ".join(moves[:57])))
+    for move in moves[57:]:
         screen.play(move)
     screen.wait_until("won")
     assert screen.state["result"]["winner"] == 1
-    assert [move["move"] for move in screen.state["moves"]] == OTHELLO
+    assert [move["move"] for move in screen.state["moves"]] == moves
 
 
 def test_checkers_with_a_jump_that_goes_on(look: Look, server: Server) -> None:
-    screen = look().open_game(server.game("checkers", (None, None), " ".join(CHECKERS[:69])))
-    screen.play(CHECKERS[69])
+    moves = CHECKERS.split()
+    screen = look().open_game(server.game("checkers", (None, None), " ".join(moves[:69])))
+    screen.play(moves[69])
     assert screen.state["position"]["mover"] == 0
     assert screen.page.locator('[aria-selected="true"]').count() == 1, "the jumping piece stays chosen"
-    for move in CHECKERS[70:]:
+    for move in moves[70:]:
         screen.play(move)
     screen.wait_until("won")
     assert screen.state["result"]["winner"] == 0
 
 
 def test_chinese_checkers_with_three_people_to_the_end(look: Look, server: Server) -> None:
-    screen = look().open_game(server.game("chinese-checkers", (None, None, None), " ".join(CHINESE_CHECKERS[:46])))
-    for move in CHINESE_CHECKERS[46:]:
+    moves = CHINESE_CHECKERS.split()
+    screen = look().open_game(server.game("chinese-checkers", (None, None, None), " ".join(moves[:46])))
+    for move in moves[46:]:
         screen.play(move)
     screen.wait_until("won")
     assert screen.state["result"]["winner"] == 1

@@ -1,10 +1,12 @@
-"""Reviewing and explaining in the browser: stepping, variations, overlays, sharing; the numbers are those of the analysis."""
+"""Reviewing and explaining in the browser; the numbers are those of the analysis."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from .conftest import Screen, Server
 
@@ -14,11 +16,11 @@ GAME = "a1 b2 c3 c1 a3 a2 b3"  # X wins with the third row after O failed to see
 
 def finished(server: Server) -> str:
     """A finished game: X has three in a row."""
-    id = server.game("tictactoe", (None, None), " ".join(GAME.split()[:-1]))
-    state = server.get(f"games/{id}")
+    made = server.game("tictactoe", (None, None), " ".join(GAME.split()[:-1]))
+    state = server.get(f"games/{made}")
     action = next(entry["action"] for entry in state["position"]["legal"] if entry["move"] == "b3")
-    server.post(f"games/{id}/moves", {"ply": state["position"]["ply"], "action": action})
-    return id
+    server.post(f"games/{made}/moves", {"ply": state["position"]["ply"], "action": action})
+    return made
 
 
 def at(screen: Screen) -> str:
@@ -26,10 +28,10 @@ def at(screen: Screen) -> str:
 
 
 def test_a_finished_game_is_listed_stepped_and_varied(look: Look, server: Server) -> None:
-    id = finished(server)
+    played = finished(server)
     screen = look().open("#/review")
     screen.page.select_option("#game", "tictactoe")
-    screen.page.click(f'a[href="#/review/{id}"]')
+    screen.page.click(f'a[href="#/review/{played}"]')
     screen.wait_until("Move 7 of 7", ".review .status")
     for key, text in (("Home", "Move 0"), ("ArrowRight", "Move 1"), ("End", "Move 7"), ("ArrowLeft", "Move 6")):
         screen.page.keyboard.press(key)
@@ -60,20 +62,28 @@ def test_mistakes_are_listed_and_the_better_line_is_shown(look: Look, server: Se
     assert int(at(screen).split()[1]) == ply + 1
 
 
-def test_numbers_on_the_page_are_those_of_the_analysis(look: Look, server: Server) -> None:
-    screen = look().open("#/review?g=tictactoe&m=a1 b2 c3")
-    analyst = next(game["analyst"] for game in server.get("catalog")["games"] if game["id"] == "tictactoe")
-    found = server.get(f"analyze?game=tictactoe&moves=a1+b2+c3&agent={analyst}")
+@pytest.mark.parametrize(
+    ("game", "moves"),
+    [
+        ("tictactoe", "a1 b2 c3"),
+        pytest.param("connect4", "4 4 3", marks=pytest.mark.long),
+        pytest.param("othello", "f5 d6 c3", marks=pytest.mark.long),
+        pytest.param("chinese-checkers", "b1-d4 f1-f3 g6-e2", marks=pytest.mark.long),
+    ],
+)
+def test_numbers_on_the_page_are_those_of_the_analysis(look: Look, server: Server, game: str, moves: str) -> None:
+    screen = look().open(f"#/review?g={game}&m={moves}")
+    found = server.get(f"analyze?game={game}&moves={moves.replace(' ', '+')}")
     expected = round(50 * (found["expected"][0] + 1))
-    screen.wait_until(f"Expected score {expected}% for X", ".review")
+    first = next(entry["seat_names"][0] for entry in server.get("catalog")["games"] if entry["id"] == game)
+    screen.wait_until(f"Expected score {expected}% for {first}", ".review")
     label = screen.page.get_attribute(".score-graph", "aria-label")
     assert label == f"Expected score over the game: {expected}% after move 3"
     screen.page.keyboard.press("v")
     total = sum(found["visits"].values())
-    for move, visits in found["visits"].items():
-        shown = screen.page.locator(".candidates li", has_text=move)
-        if visits >= 0.1 * total:
-            assert shown.inner_text().split() == [move, f"{round(100 * visits / total)}%"]
+    likely = {move: visits for move, visits in found["visits"].items() if visits >= 0.1 * total}
+    shown = dict(text.split() for text in screen.page.locator(".candidates li").all_inner_texts())
+    assert likely.items() and all(shown[move] == f"{round(100 * n / total)}%" for move, n in list(likely.items())[:8])
     assert screen.page.locator(".hint-disc text").count() == screen.page.locator(".hint-disc:not(.faint)").count()
 
 

@@ -61,7 +61,7 @@ export const api = {
   recipes: (/** @type {string} */ game) => request(`recipes${query({ game })}`),
   estimate: (/** @type {string} */ game, /** @type {string} */ recipe) => request(`runs/estimate${query({ game, recipe })}`),
   startRun: (/** @type {any} */ body) => post("runs", body),
-  runAction: (/** @type {string} */ name, /** @type {string} */ action) => post(`runs/${part(name)}/${action}`),
+  runAction: (/** @type {string} */ name, /** @type {string} */ action, /** @type {any} */ body) => post(`runs/${part(name)}/${action}`, body),
 };
 
 /**

@@ -37,14 +37,14 @@ export function moveList({ moves, seats, current, pick, marked = new Set(), from
 export function scoreBar(expected, own, colors, who) {
   const values = shares(expected);
   const order = [own, ...values.keys()].filter((seat, index, all) => all.indexOf(seat) === index);
-  const text = `${who} ${percent(values[own])}`;
+  const text = `${who} ${percent(score(expected[own]))}`;
   return html`<div class="evalbar" role="img" aria-label="Expected score: ${text}">
       ${order.map((seat) => html`<i class=${tone(seat, colors)} .style=${`width: ${100 * values[seat]}%`}></i>`)}</div>
     <p class="soft small">Expected score: <b>${text}</b></p>`;
 }
 
-/** Values from -1 to 1 as shares of one. With two seats this is (value + 1) / 2. @param {number[]} expected */
-export function shares(expected) {
+/** The widths of the bar: scores as shares of one. @param {number[]} expected */
+function shares(expected) {
   const raw = expected.map(score);
   const total = raw.reduce((sum, value) => sum + value, 0) || 1;
   return expected.length === 2 ? raw : raw.map((value) => value / total);

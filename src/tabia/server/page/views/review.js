@@ -12,9 +12,9 @@ import { Element, html, nothing } from "../lit.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { go, href, moveText, shareLink } from "../router.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
-import { copied, headline, percent, plural, viewpoint } from "../words.js";
+import { copied, headline, plural, score, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
-import { chips, moveList, shares } from "../components/parts.js";
+import { chips, moveList } from "../components/parts.js";
 import { scoreGraph } from "../components/score-graph.js";
 import { candidates, mattered, variation } from "./review-parts.js";
 import "../components/board.js";
@@ -142,7 +142,7 @@ class Review extends Element {
   /** @param {any} data */
   learned({ ply, expected, analysis }) {
     if (!this.tree) return;
-    this.scores[ply] = expected ? shares(expected) : null;
+    this.scores[ply] = expected ? expected.map(score) : null;
     const nodes = this.tree.path(this.tree.end);
     const key = nodes.slice(0, ply).map((node) => node.move.move).join(" ");
     this.analyses.set(key, { ...analysis, ...(this.analyses.get(key)?.exact ? { exact: this.analyses.get(key).exact } : {}) });

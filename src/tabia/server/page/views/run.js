@@ -89,11 +89,11 @@ class Run extends Element {
     });
   }
 
-  /** @param {string} action */
-  async act(action) {
+  /** @param {string} action @param {any} [body] */
+  async act(action, body) {
     this.busy = true;
     try {
-      await api.runAction(this.name, action);
+      await api.runAction(this.name, action, body);
       await this.load();
       this.watch();
     } catch (error) {
@@ -183,7 +183,7 @@ class Run extends Element {
     const settings = Object.entries(run.settings ?? {});
     return html`<section class="card stack tight"><h2>Run</h2>
       <p class="soft">Recipe ${run.recipe}${run.settings?.seed !== undefined ? `, seed ${run.settings.seed}` : ""}. Stopping saves everything.</p>
-      <div class="actions">${isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : nothing}
+      <div class="actions">${isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : run.state === "finished" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume", { minutes: 5 })}>${icon("play")} Train 5 more minutes</button>` : nothing}
         <a class="button" href=${href("learn")}>All runs</a></div>
       ${PROVABLE.includes(run.game) ? html`<div class="proof"><b>${this.proof ? (this.proof.proved === true ? "Proven unbeatable" : this.proof.proved === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
         <p class="soft">${this.proof?.text ?? "Every line of play is tried against the network alone. If none wins, it is proven unbeatable."}</p>
