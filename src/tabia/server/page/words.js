@@ -5,7 +5,13 @@ const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 
 export const count = (/** @type {number} */ number) => whole.format(number);
 export const figure = (/** @type {number} */ number) => (Math.abs(number) >= 1000 ? whole.format(number) : short.format(number));
-export const percent = (/** @type {number} */ share) => `${Math.round(100 * share)}%`;
+
+/** A share in percent; halves are rounded to even, as the server does in its sentences. @param {number} share */
+export function percent(share) {
+  const number = 100 * share;
+  const rounded = Math.round(number);
+  return `${rounded - number === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded}%`;
+}
 
 /** A value from -1 to 1 as an expected score from 0 to 1. @param {number} value */
 export const score = (value) => Math.min(1, Math.max(0, (value + 1) / 2));
