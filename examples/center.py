@@ -1,8 +1,8 @@
-"""A player of your own: it plays the legal column nearest to the middle of a Connect board."""
+"""A player: it plays the legal column nearest to the middle of a Connect board."""
 
 
 class Center:
-    """Prefers the middle; wins at once if it can, when it looks ahead."""
+    """Prefers the middle; with look_ahead it plays an immediate win if there is one."""
 
     def __init__(self, look_ahead: bool = True):
         self.look_ahead = look_ahead

@@ -1,4 +1,4 @@
-"""A player for batches: the first legal action of every position."""
+"""A player for batches: it plays the first legal action of every position."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Kayles: knock down one pin or two neighbors; whoever knocks down the last pin wins. A plain class with extras."""
+"""Kayles: knock down one pin or two neighbors; knocking down the last pin wins. A plain class with extras."""
 
 
 class Kayles:

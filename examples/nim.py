@@ -1,4 +1,4 @@
-"""Nim: take any number from one heap; whoever takes the last one wins. A game as a plain Python class."""
+"""Nim: take any number from one heap; taking the last object wins. A game as a plain Python class."""
 
 HEAPS = (3, 4, 5)
 MOVES = [(heap, count) for heap, size in enumerate(HEAPS) for count in range(1, size + 1)]
@@ -31,13 +31,13 @@ class Nim:
         return sum(self.heaps) == 0
 
     def scores(self):
-        return [-1, 1] if self.turn == 0 else [1, -1]  # the other seat took the last one
+        return [-1, 1] if self.turn == 0 else [1, -1]  # the other seat took the last object
 
     # The rest is optional.
 
     def observe(self, seat):
-        lying = [count <= self.heaps[heap] for heap, count in MOVES]  # one field for each thing in a heap
-        return [[[float(there)] for there in lying]]
+        there = [count <= self.heaps[heap] for heap, count in MOVES]  # one cell per object
+        return [[[float(present)] for present in there]]
 
     def move_name(self, move):
         heap, count = MOVES[move]

@@ -1,4 +1,4 @@
-"""Twenty-one: add 1, 2 or 3 in turn; whoever says 21 loses. A game as array rules."""
+"""Twenty-one: add 1, 2 or 3 in turn; the seat that says 21 loses. A game as array rules."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tabia.games import Game
 
 
 class State(NamedTuple):
-    total: Array  # int32, what has been said last
+    total: Array  # int32, the last number said
     mover: Array  # int32, the seat to move
 
 
 @dataclass(frozen=True)
 class Race(Game):
-    """Twenty-one: add 1, 2 or 3 in turn; whoever says 21 loses."""
+    """Twenty-one: add 1, 2 or 3 in turn; the seat that says 21 loses."""
 
     goal: int = 21
 
@@ -53,12 +53,12 @@ class Race(Game):
         return state.total == self.goal
 
     def scores(self, state: State) -> Array:
-        # The other seat has just said 21, so the one to move has won.
+        # The other seat just said 21, so the seat to move has won.
         won = jnp.where(jnp.arange(2) == state.mover, 1.0, -1.0)
         return jnp.where(self.over(state), won, 0.0)
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
-        # Both seats see the same: one field for each number, the last one said is set.
+        # Both seats see the same: one cell per number, set at the last number said.
         return (jnp.arange(self.goal + 1) == state.total).astype(jnp.float32).reshape(self.observation_shape)
 
     def move_name(self, action: int, state: State | None = None) -> str:

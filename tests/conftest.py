@@ -1,4 +1,4 @@
-"""A strict climate: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
+"""Strict settings for all tests: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 import pytest
 
-import tabia  # noqa: F401  it tells JAX to keep compiled programs, also between workers
+import tabia  # noqa: F401  sets up JAX, so that workers share compiled programs
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 

@@ -2,6 +2,6 @@
 
 from tabia.core import runtime
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 runtime.prepare()

@@ -1,11 +1,11 @@
-"""`python -m tabia` is the command `tabia`."""
+"""`python -m tabia` runs the `tabia` command."""
 
 from tabia.cli import interrupts
 
 
 def run() -> None:
     """The entry point of the installed command."""
-    interrupts.install()  # first of all: the imports below take long enough for a Ctrl-C
+    interrupts.install()  # first, because Ctrl-C may arrive during the imports below
     from tabia.cli.main import run as run_command
 
     run_command()

@@ -1,4 +1,4 @@
-"""`tabia analyze`: one position and files of them, for people and as JSON; bad lines never stop the others."""
+"""`tabia analyze`: single positions and files, as text and as JSON; bad lines do not stop the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def analyze(*words: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(app, ["analyze", *words], input=stdin)
 
 
-def test_a_position_in_words(tmp_path: Path) -> None:
+def test_a_position_as_text(tmp_path: Path) -> None:
     picture = tmp_path / "tree.svg"
     spec = "mcts:simulations=32"
     result = analyze("connect3", "--player", spec, "--moves", "1 2", "--tree", str(picture))
@@ -33,20 +33,20 @@ def test_a_position_in_words(tmp_path: Path) -> None:
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-def test_the_same_as_json() -> None:
-    told = json.loads(analyze("connect3", "--player", "mcts:simulations=32", "--moves", "1 2", "--json").stdout)
-    assert told["move"] == max(told["visits"], key=told["visits"].get)
-    assert sum(told["visits"].values()) == 32 and sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
-    assert told["mover"] == 0 and told["line"][0] == told["move"]
-    assert sum(told["expected"]) == pytest.approx(0, abs=1e-3)
+def test_a_position_as_json() -> None:
+    answer = json.loads(analyze("connect3", "--player", "mcts:simulations=32", "--moves", "1 2", "--json").stdout)
+    assert answer["move"] == max(answer["visits"], key=answer["visits"].get)
+    assert sum(answer["visits"].values()) == 32 and sum(answer["policy"].values()) == pytest.approx(1, abs=1e-3)
+    assert answer["mover"] == 0 and answer["line"][0] == answer["move"]
+    assert sum(answer["expected"]) == pytest.approx(0, abs=1e-3)
 
 
-def test_perfect_gives_exact_scores() -> None:
-    # X in the middle, O on an edge: X wins with its third or fourth stone wherever it plays, but for the edge across.
-    told = json.loads(analyze("tictactoe", "--player", "perfect", "--moves", "b2 a2", "--json").stdout)
-    assert {move for move, score in told["scores"].items() if score == 0} == {"c2"}
-    assert told["scores"][told["move"]] == max(told["scores"].values()) == 2
-    assert told["expected"] == [1.0, -1.0]
+def test_perfect_reports_exact_scores() -> None:
+    # X in the center, O on an edge: X wins with its third or fourth mark after any move except the opposite edge.
+    answer = json.loads(analyze("tictactoe", "--player", "perfect", "--moves", "b2 a2", "--json").stdout)
+    assert {move for move, score in answer["scores"].items() if score == 0} == {"c2"}
+    assert answer["scores"][answer["move"]] == max(answer["scores"].values()) == 2
+    assert answer["expected"] == [1.0, -1.0]
 
 
 def test_a_file_of_positions_with_bad_lines(tmp_path: Path) -> None:
@@ -68,14 +68,14 @@ def test_a_file_of_positions_with_bad_lines(tmp_path: Path) -> None:
     assert "Legal moves: a3 b3 c3 a2 c2 a1 b1 c1" in result.stderr
 
 
-def test_a_file_from_standard_input_in_words() -> None:
+def test_positions_from_standard_input_as_text() -> None:
     result = analyze("tictactoe", "--player", "perfect", "--positions", "-", stdin="b2 a2 a1 c3 a3\n\n")
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()
     assert first == "1: b2 a2 a1 c3 a3 -> " + first.split()[-1] and second.startswith("2: (start) -> ")
 
 
-def test_chunks_give_one_answer_a_line(tmp_path: Path) -> None:
+def test_batches_give_one_answer_per_line(tmp_path: Path) -> None:
     file = tmp_path / "positions.txt"
     file.write_text("1\n2\n3\n4\n12\n")
     result = analyze("connect3", "--player", "random", "--positions", str(file), "--json", "--batch", "2")
@@ -83,24 +83,24 @@ def test_chunks_give_one_answer_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (["connect3", "--player", "mtcs"], "Did you mean mcts?"),
         (["conect3", "--player", "random"], "Did you mean connect3"),
         (["connect3", "--player", "random", "--moves", "9"], "'9' is not legal here"),
         (["connect3", "--player", "random", "--positions", "/no/such/file"], "cannot be read"),
-        (["connect3", "--player", "random", "--tree", "t.svg"], "grew no tree"),
+        (["connect3", "--player", "random", "--tree", "t.svg"], "has no search tree"),
         (["connect3", "--player", "random", "--positions", "-", "--moves", "1"], "leave --moves and --tree out"),
         (["othello", "--player", "perfect"], "too large for perfect play"),
     ],
 )
-def test_refusals(words: list[str], told: str) -> None:
+def test_refusals(words: list[str], sentence: str) -> None:
     result = analyze(*words)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert sentence in result.stderr
 
 
-def test_a_game_that_is_over_is_told_as_such() -> None:
+def test_a_finished_game_shows_its_scores() -> None:
     result = analyze("tictactoe", "--player", "perfect", "--moves", "a3a2b3b2c3")
     assert result.exit_code == 0
     assert "The game is over. Scores: seat 1 1, seat 2 -1." in result.stdout

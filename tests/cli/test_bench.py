@@ -1,4 +1,4 @@
-"""`tabia bench`: rows, JSON, the report, and that the random play beneath is what it says."""
+"""`tabia bench`: rows, JSON and the report, and the random play and rollouts that it measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tabia.benchmarks import games as bench
 from tabia.benchmarks import rollouts
 from tabia.cli.main import app
-from tabia.evaluation.openings import draw
+from tabia.evaluation.rounds import draw_openings
 from tabia.games import make
 from tabia.search import Search, Uct
 from tabia.search.evaluators import Rollout
@@ -29,7 +29,7 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("brisk")
-def test_a_row_compares_with_pgx_where_pgx_has_the_game(tmp_path: Path) -> None:
+def test_games_are_compared_with_pgx_if_it_has_them(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     words = ["bench", "games", "tictactoe", "connect3", "--quick", "--batch", "8", "--json", "--out", str(out)]
     result = CliRunner().invoke(app, words)
@@ -55,7 +55,7 @@ def test_a_row_compares_with_pgx_where_pgx_has_the_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("brisk")
-def test_the_table_names_game_and_speed() -> None:
+def test_the_table_has_one_row_per_game() -> None:
     result = CliRunner().invoke(app, ["bench", "games", "connect3", "--quick", "--batch", "4"])
     assert result.exit_code == 0
     assert any(line.split()[0] == "connect3" for line in result.stdout.splitlines() if line.strip())
@@ -66,29 +66,29 @@ def test_an_unknown_game_is_refused() -> None:
     assert result.exit_code == 2 and "connect3" in result.stderr
 
 
-def test_random_play_picks_legal_actions_evenly() -> None:
+def test_random_play_is_uniform_over_legal_actions() -> None:
     legal = jnp.array([True, False, True, True, False, False, True])
     seeds = jax.vmap(bench.xorshift)(jnp.arange(1, 40_001, dtype=jnp.uint32))
     counts = np.bincount(np.asarray(jax.vmap(lambda seed: bench._pick(legal, seed))(seeds)), minlength=7)
     assert counts[~np.asarray(legal)].sum() == 0
-    # Four kinds, 10,000 expected of each: five standard deviations are 433.
+    # Four actions, 10,000 expected for each: five standard deviations are 433.
     assert np.abs(counts[np.asarray(legal)] - 10_000).max() < 433
 
 
-def test_random_play_restarts_finished_games_and_never_stalls() -> None:
+def test_random_play_restarts_finished_games() -> None:
     game = make("connect3")
     loop, carry = bench._compiled(bench._ours(game), 64)
     for _ in range(3):
         carry = loop(carry)
-        moments, _ = carry
-        assert (np.asarray(moments.legal).any(axis=1) != np.asarray(moments.over)).all()
-        # Each game has just made a move, even those that were over before it.
-        assert np.asarray(moments.state.moves).min() >= 1
-    # Twelve fields at most and restarts at different moments: by now the games stand at different plies.
-    assert len(np.unique(np.asarray(moments.state.moves))) > 3
+        snapshots, _ = carry
+        assert (np.asarray(snapshots.legal).any(axis=1) != np.asarray(snapshots.over)).all()
+        # Every game has made a move, also those that were over before.
+        assert np.asarray(snapshots.state.moves).min() >= 1
+    # Twelve fields at most and restarts at different times: now the games are at different plies.
+    assert len(np.unique(np.asarray(snapshots.state.moves))) > 3
 
 
-def test_rollouts_beside_open_spiel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rollouts_are_compared_with_open_spiel(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = rollouts.run(batch=4, simulations=(8, 16), repeats=1)
     assert (first.simulations, second.simulations, first.batch) == (8, 16, 4)
     assert first.open_spiel is not None and first.ratio == pytest.approx(first.ours / first.open_spiel)
@@ -97,9 +97,9 @@ def test_rollouts_beside_open_spiel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert alone.ours > 0 and alone.open_spiel is None and alone.ratio is None
 
 
-def test_both_sides_of_the_rollouts_do_every_simulation_on_the_same_positions() -> None:
+def test_both_sides_run_all_simulations_on_the_same_positions() -> None:
     game = make("connect4")
-    openings = draw(game, 3, moves=6)
+    openings = draw_openings(game, 3, moves=6)
     (ask,) = rollouts._open_spiel(openings, 50)
     assert ask() == [50, 50, 50]
     search = Search(game, Rollout(game), 50, Uct(1.4))
@@ -119,9 +119,9 @@ def test_networks_are_measured_by_name(tmp_path: Path) -> None:
     assert unknown.exit_code == 2 and "mlp" in unknown.stderr
 
 
-def test_first_moves_are_of_shipped_agents() -> None:
+def test_first_move_refuses_an_unknown_agent() -> None:
     result = CliRunner().invoke(app, ["bench", "first-move", "nobody"])
-    assert result.exit_code == 2 and "No agent is called 'nobody'; shipped are " in result.stderr
+    assert result.exit_code == 2 and "There is no agent 'nobody'. " in result.stderr
 
 
 @pytest.mark.long

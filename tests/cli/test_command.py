@@ -1,4 +1,4 @@
-"""The command as a whole: help, version, speed of starting, refusals and faults."""
+"""The command as a whole: help, version, start-up without JAX, errors and bugs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from tabia import __version__
+from tabia.cli.groups import CommandGroup
 from tabia.cli.main import app
-from tabia.cli.refusal import Polite
 from tabia.core.errors import TabiaError
 
 
@@ -44,19 +44,27 @@ def test_help_explains_every_option(words: list[str]) -> None:
         ["bench", "games", "--help"],
     ],
 )
-def test_help_and_version_do_not_wait_for_jax(words: list[str]) -> None:
+def test_help_and_version_do_not_import_jax(words: list[str]) -> None:
     lines = ["import sys", "from tabia.cli.main import app"]
     lines += [f"app({words}, standalone_mode=False)", "sys.exit('jax' in sys.modules)"]
     assert subprocess.run([sys.executable, "-c", "; ".join(lines)], capture_output=True, check=False).returncode == 0
 
 
-def test_an_unknown_command_or_option_exits_with_two() -> None:
-    assert CliRunner().invoke(app, ["gmaes"]).exit_code == 2
-    assert CliRunner().invoke(app, ["games", "--jsn"]).exit_code == 2
+def test_an_unknown_command_or_option_is_answered_with_the_nearest() -> None:
+    for words, nearest in [(["gmaes"], "games"), (["bench", "serach"], "search"), (["games", "--jsn"], "--json")]:
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 2 and nearest in result.stderr
+
+
+def test_commands_are_grouped_and_the_old_name_of_analyze_works() -> None:
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "100"}).stdout
+    panels = [text.index(panel) for panel in ("Play and analyze", "Measure", "Train", "Games and agents")]
+    assert panels == sorted(panels)
+    assert "analyse" not in text and CliRunner().invoke(app, ["analyse", "--help"]).exit_code == 0
 
 
 def _app_raising(error: Exception) -> typer.Typer:
-    made = typer.Typer(cls=Polite)
+    made = typer.Typer(cls=CommandGroup)
     nested = typer.Typer()
 
     @made.callback()
@@ -73,14 +81,14 @@ def _app_raising(error: Exception) -> typer.Typer:
     return made
 
 
-def test_a_refusal_in_any_command_is_one_sentence_and_exit_code_two() -> None:
+def test_an_error_in_any_command_is_one_sentence_with_exit_code_two() -> None:
     result = CliRunner().invoke(_app_raising(TabiaError("No such thing.")), ["deep", "go"])
     assert (result.exit_code, result.stderr, result.stdout) == (2, "tabia: No such thing.\n", "")
 
 
-def test_a_fault_of_ours_keeps_its_traceback() -> None:
-    fault = ZeroDivisionError("ours")
-    assert CliRunner().invoke(_app_raising(fault), ["deep", "go"]).exception is fault
+def test_a_bug_keeps_its_traceback() -> None:
+    bug = ZeroDivisionError("ours")
+    assert CliRunner().invoke(_app_raising(bug), ["deep", "go"]).exception is bug
 
 
 def _piped(*words: str, **settings: str) -> bytes:
@@ -88,13 +96,13 @@ def _piped(*words: str, **settings: str) -> bytes:
     return subprocess.run(command, capture_output=True, check=True, env={**os.environ, **settings}).stdout
 
 
-def test_output_into_a_pipe_is_plain_and_does_not_wrap() -> None:
-    told = _piped("games", COLUMNS="40")
-    assert b"\x1b" not in told
-    assert any(line.startswith(b"othello ") and b"most stones win" in line for line in told.splitlines())
+def test_piped_output_is_plain_and_does_not_wrap() -> None:
+    output = _piped("games", COLUMNS="40")
+    assert b"\x1b" not in output
+    assert any(line.startswith(b"othello ") and b"most stones win" in line for line in output.splitlines())
 
 
-def test_output_that_cannot_show_a_tick_says_it_in_words() -> None:
-    told = _piped("check", "connect3", "--games", "1", PYTHONIOENCODING="ascii")
-    assert b"\nholds There are legal moves exactly until the game is over." in told
-    assert told.strip().endswith(b"laws.")
+def test_output_without_a_tick_uses_words() -> None:
+    output = _piped("check", "connect3", "--games", "1", PYTHONIOENCODING="ascii")
+    assert b"\nholds There are legal moves exactly until the game is over." in output
+    assert output.strip().endswith(b"laws.")

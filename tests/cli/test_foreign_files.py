@@ -1,4 +1,4 @@
-"""Records, run directories, weights and move files from strangers: they run no code, hang nothing, print no escapes."""
+"""Untrusted records, runs, weights and move files: they run no code, do not hang, and print no escape sequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
 
-SECONDS = 60  # far more than any of these needs, far less than for ever
+SECONDS = 60  # far more than any test needs
 
 EVIL = """
 from pathlib import Path
@@ -64,7 +64,7 @@ def _nothing_hangs() -> Iterator[None]:
 
 @pytest.fixture
 def proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Exists once the code in evil.py, which lies in the working directory, has run."""
+    """A file that exists once the code in evil.py, in the working directory, has run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     found = tmp_path / "proof"
@@ -77,7 +77,7 @@ def tabia(*words: object, says: str = "") -> Result:
 
 
 def refused(result: Result, *parts: str) -> None:
-    """One line on stderr, exit 2, no traceback, nothing that a terminal would obey."""
+    """Check for one line on stderr, exit code 2, no traceback and no escape sequences."""
     assert result.exit_code == 2, (result.output, result.exception)
     assert isinstance(result.exception, SystemExit)
     message = result.stderr.strip()
@@ -98,30 +98,30 @@ def run_directory(path: Path, *, game: str = "tictactoe", more: str = "") -> Pat
     return path
 
 
-# Code (D1).
+# Code in names of games and players.
 
 
 @pytest.mark.parametrize("game", ["evil.py:Evil", "./evil.py:Evil", "evil.py:Evil:history=2"])
-def test_a_record_does_not_choose_code_as_its_game(proof: Path, game: str) -> None:
+def test_a_record_cannot_choose_code_as_its_game(proof: Path, game: str) -> None:
     path = record(proof.parent / "game.txt", game=game)
     refused(tabia("play", "--terminal", "--load", path), "would run Python code", f"tabia play '{game}'")
     assert not proof.exists()
 
 
-def test_a_record_does_not_choose_code_as_its_player(proof: Path) -> None:
+def test_a_record_cannot_choose_code_as_its_player(proof: Path) -> None:
     path = record(proof.parent / "game.txt", two="evil.py:Evil")
     refused(tabia("play", "--terminal", "--load", path), "would run Python code", "--against 'evil.py:Evil'")
     assert not proof.exists()
 
 
-def test_a_game_file_runs_once_the_user_names_it(proof: Path) -> None:
-    """And only then: what is wrong with the class shows that it was loaded."""
+def test_a_game_file_runs_if_the_user_names_it(proof: Path) -> None:
+    """The class is invalid, but the file was run."""
     path = record(proof.parent / "game.txt", game="evil.py:Evil")
     tabia("play", "evil.py:Evil", "--terminal", "--load", path)
     assert proof.exists()
 
 
-def test_a_saved_game_of_ones_own_goes_on_as_the_command_says(proof: Path) -> None:
+def test_a_saved_game_of_a_python_file_continues_with_the_printed_command(proof: Path) -> None:
     shutil.copy(Path(__file__).parents[2] / "examples" / "nim.py", proof.parent)
     first = tabia("play", "nim.py:Nim", "--terminal", "--against", "human", says="a1\nquit\n")
     command = first.stdout.rpartition("Continue with: ")[2].strip()
@@ -130,21 +130,21 @@ def test_a_saved_game_of_ones_own_goes_on_as_the_command_says(proof: Path) -> No
     refused(tabia("play", "--terminal", "--load", command.split()[-1]), "would run Python code")
 
 
-def test_the_named_game_must_be_the_records(proof: Path) -> None:
+def test_the_named_game_must_be_the_game_of_the_record(proof: Path) -> None:
     path = record(proof.parent / "game.txt", game="evil.py:Evil")
     refused(tabia("play", "connect4", "--terminal", "--load", path), "'evil.py:Evil', not of connect4")
     refused(tabia("play", "--terminal", "--load", path, "--against", "random"), "would run Python code")
     assert not proof.exists()
 
 
-def test_a_record_of_tabias_own_game_can_be_named_too(proof: Path) -> None:
+def test_a_built_in_game_may_be_named_too(proof: Path) -> None:
     path = record(proof.parent / "game.txt", two="human", moves="b2")
     result = tabia("play", "tictactoe", "--terminal", "--load", path, says="quit\n")
     assert result.exit_code == 0 and "Continue with" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["report", "resume"])
-def test_a_configuration_does_not_choose_code_as_its_game(proof: Path, command: str) -> None:
+def test_a_configuration_cannot_choose_code_as_its_game(proof: Path, command: str) -> None:
     path = run_directory(proof.parent / "run", game="evil.py:Evil")
     refused(tabia(command, path), "would run Python code", f"tabia {command} {path} --game 'evil.py:Evil'")
     assert not proof.exists()
@@ -160,7 +160,7 @@ def test_a_configuration_does_not_choose_code_as_its_game(proof: Path, command: 
         'other_boards = ["evil.py:Evil"]',
     ],
 )
-def test_a_configuration_does_not_choose_code_elsewhere(proof: Path, more: str) -> None:
+def test_a_configuration_cannot_choose_code_elsewhere(proof: Path, more: str) -> None:
     path = run_directory(proof.parent / "run")
     text = (path / "config.toml").read_text()
     (path / "config.toml").write_text(more + "\n" + text if more.startswith("other") else text + more)
@@ -168,7 +168,7 @@ def test_a_configuration_does_not_choose_code_elsewhere(proof: Path, more: str) 
     assert not proof.exists()
 
 
-def test_a_configuration_does_not_choose_code_as_its_teacher(proof: Path) -> None:
+def test_a_configuration_cannot_choose_code_as_its_teacher(proof: Path) -> None:
     path = run_directory(proof.parent / "run")
     text = (path / "config.toml").read_text()
     (path / "config.toml").write_text(text.replace("games = 16", 'games = 16\nteacher = "evil.py:Evil"'))
@@ -176,10 +176,10 @@ def test_a_configuration_does_not_choose_code_as_its_teacher(proof: Path) -> Non
     assert not proof.exists()
 
 
-# Links, FIFOs, devices (D2, D4).
+# Links, FIFOs and devices.
 
 
-def test_a_link_as_lock_is_not_followed(proof: Path) -> None:
+def test_a_lock_that_is_a_link_is_refused(proof: Path) -> None:
     path, target = run_directory(proof.parent / "run"), proof.parent / "precious.txt"
     target.write_text("precious")
     (path / ".lock").symlink_to(target)
@@ -188,7 +188,7 @@ def test_a_link_as_lock_is_not_followed(proof: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".report.md.aside", "report.md"])
-def test_the_report_follows_no_link(proof: Path, name: str) -> None:
+def test_the_report_does_not_follow_links(proof: Path, name: str) -> None:
     path, target = run_directory(proof.parent / "run"), proof.parent / "precious.txt"
     target.write_text("precious")
     (path / name).symlink_to(target)
@@ -197,7 +197,7 @@ def test_the_report_follows_no_link(proof: Path, name: str) -> None:
     assert (path / "report.md").read_text().startswith("# A run of tictactoe") and not (path / "report.md").is_symlink()
 
 
-def test_the_figures_are_not_written_elsewhere(proof: Path) -> None:
+def test_figures_are_not_written_outside_the_run(proof: Path) -> None:
     path, elsewhere = run_directory(proof.parent / "run"), proof.parent / "elsewhere"
     elsewhere.mkdir()
     (path / "figures").symlink_to(elsewhere)
@@ -217,29 +217,29 @@ def test_a_configuration_is_not_read_through_a_link(proof: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "../../../../etc/passwd", "weights\0x", "a" * 5000])
-def test_a_manifest_names_no_other_files(proof: Path, name: str) -> None:
+def test_a_manifest_cannot_name_other_files(proof: Path, name: str) -> None:
     path = run_directory(proof.parent / "run")
     place = path / "checkpoints" / "4"
     place.mkdir()
     (place / "weights.safetensors").write_bytes(b"")
     files = {name: "0", "weights.safetensors": "0"}
-    (place / "manifest.json").write_text(json.dumps({"format": "tabia checkpoint 4", "files": files}))
-    refused(tabia("resume", path), "which is no file of a checkpoint")
+    (place / "manifest.json").write_text(json.dumps({"format": "tabia checkpoint 5", "files": files}))
+    refused(tabia("resume", path), "which is not a file of a checkpoint")
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "\0", "1" * 6000, ""])
-def test_a_manifest_that_is_no_json(proof: Path, content: str) -> None:
+def test_a_manifest_that_is_not_json(proof: Path, content: str) -> None:
     path = run_directory(proof.parent / "run")
     (path / "checkpoints" / "4").mkdir()
     (path / "checkpoints" / "4" / "manifest.json").write_text(content)
-    refused(tabia("resume", path), "a damaged one")
+    refused(tabia("resume", path), "is damaged")
 
 
 def test_a_fifo_is_refused_at_once(proof: Path) -> None:
     place = proof.parent / "agent"
     place.mkdir()
     os.mkfifo(place / "weights.safetensors")
-    refused(tabia("match", "tictactoe", f"network:{place / 'weights.safetensors'}", "random"), "is no run")
+    refused(tabia("match", "tictactoe", f"network:{place / 'weights.safetensors'}", "random"), "is not a run")
     run = run_directory(proof.parent / "run")
     (run / "checkpoints" / "4").mkdir()
     os.mkfifo(run / "checkpoints" / "4" / "weights.safetensors")
@@ -268,10 +268,10 @@ def test_devices_are_refused(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["rate"], ["analyze", "tictactoe", "--player", "random", "--positions"]])
-def test_huge_files_are_refused_unread(tmp_path: Path, words: list[str]) -> None:
+def test_huge_files_are_refused_without_reading(tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "huge.txt"
     with path.open("wb") as file:
-        file.truncate(2**40)  # a hole: it takes no room on the disk
+        file.truncate(2**40)  # a sparse file
     refused(tabia(*words, path), "bytes allowed")
 
 
@@ -283,28 +283,28 @@ def test_weights_behind_a_link_out_of_the_run_are_refused(proof: Path) -> None:
     refused(tabia("match", "tictactoe", f"network:{path}", "random"), "a symbolic link leads out of")
 
 
-# Odd texts (D10, D11).
+# Malformed texts.
 
 
 @pytest.mark.parametrize("more", ["network = 5", "schedule = 5", "network = {preset = 5}", "network = {units = 5}"])
-def test_settings_of_the_wrong_kind(proof: Path, more: str) -> None:
+def test_settings_of_the_wrong_type(proof: Path, more: str) -> None:
     path = run_directory(proof.parent / "run")
     (path / "config.toml").write_text(f'game = "tictactoe"\n{more}\n')
     refused(tabia("report", path), "config.toml")
 
 
-def test_settings_nested_without_end(proof: Path) -> None:
+def test_deeply_nested_settings(proof: Path) -> None:
     path = run_directory(proof.parent / "run")
     (path / "config.toml").write_text(f"game = {'[' * 50_000}")
-    refused(tabia("report", path), "is no TOML")
+    refused(tabia("report", path), "is not valid TOML")
 
 
 @pytest.mark.parametrize("spec", ["az:" + "x" * 5000, "az:a\0b", "network:~nobody-of-this-name/x", "x" * 5000])
-def test_players_no_file_can_have_the_name_of(spec: str) -> None:
+def test_players_that_cannot_be_file_names(spec: str) -> None:
     refused(tabia("match", "tictactoe", spec, "random"), "There is no")
 
 
-def test_numbers_of_thousands_of_digits(proof: Path) -> None:
+def test_numbers_with_thousands_of_digits(proof: Path) -> None:
     path = record(proof.parent / "game.txt")
     path.write_text(path.read_text().replace("round: 0", f"round: {'7' * 6000}"))
     refused(tabia("rate", path), "line 7", "a whole number")
@@ -327,11 +327,11 @@ def test_seeds_out_of_range(words: list[str], seed: str) -> None:
         ("checkers:limit=999999999", "after 1 to 100,000 actions"),
     ],
 )
-def test_games_longer_than_any_counter(id: str, words: str) -> None:
+def test_games_beyond_the_longest_length(id: str, words: str) -> None:
     refused(tabia("show", id), words)
 
 
-def test_an_error_quotes_a_little_of_its_input() -> None:
+def test_an_error_quotes_only_part_of_its_input() -> None:
     refused(tabia("show", "x" * 100_000), "There is no game")
     result = tabia("show", "tictactoe", "--moves", "q" * 100_000)
     assert result.exit_code == 2 and len(result.stderr) < 600 and "q" * 60 in result.stderr
@@ -340,7 +340,7 @@ def test_an_error_quotes_a_little_of_its_input() -> None:
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 
 
-def test_names_in_records_do_not_reach_the_terminal_as_escapes(proof: Path) -> None:
+def test_escape_sequences_in_records_are_refused(proof: Path) -> None:
     path = record(proof.parent / "game.txt", one=f"random{ESCAPE}", moves="b2", end="over")
     refused(tabia("rate", path), "control characters")
     refused(tabia("play", "--terminal", "--load", path), "control characters")
@@ -355,7 +355,7 @@ def test_a_configuration_has_no_control_characters(proof: Path) -> None:
         refused(tabia("resume", path), f"{key} contains control characters")
 
 
-def test_lines_of_a_file_do_not_reach_the_terminal_as_escapes(tmp_path: Path) -> None:
+def test_escape_sequences_in_move_files_are_not_printed(tmp_path: Path) -> None:
     path = tmp_path / "positions.txt"
     path.write_text(f"b2\n{ESCAPE}\n\x9b31m\n")
     for more in ([], ["--json"]):
@@ -365,7 +365,7 @@ def test_lines_of_a_file_do_not_reach_the_terminal_as_escapes(tmp_path: Path) ->
     assert not set(result.output) & set("\x1b\x07\x9b")
 
 
-def test_settings_in_records_that_are_no_json(proof: Path) -> None:
+def test_settings_in_records_that_are_not_json(proof: Path) -> None:
     words = ("match", "tictactoe", "random", "minimax", "--games", "2", "--out", proof.parent / "games.txt")
     for settings in ("not json", "[]", "[" * 100_000, "5"):
         (proof.parent / "games.txt").write_text(f"tabia games 1\nmatch: {settings}\n")

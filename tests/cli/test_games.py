@@ -20,17 +20,17 @@ def tabia(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-def test_games_lists_every_game_and_every_door() -> None:
+def test_games_lists_every_game_and_every_adapter() -> None:
     result = tabia("games")
     assert result.exit_code == 0
     for known in games.ids():
         assert any(line.split()[0] == known for line in result.stdout.splitlines() if line.strip())
-    for door in ("pgx:", "spiel:", "file.py:"):
-        assert door in result.stdout
+    for adapter in ("pgx:", "spiel:", "file.py:"):
+        assert adapter in result.stdout
 
 
 def test_games_fits_eighty_columns_and_keeps_the_titles() -> None:
-    """Friction 19, in a terminal of 80 columns."""
+    """In a terminal of 80 columns."""
     lines = ["import sys, rich.console", "sys.stdout.isatty = lambda: True", "from tabia.cli.main import app"]
     command = [sys.executable, "-c", "; ".join([*lines, "app(['games'])"])]
     setting = {**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
@@ -41,16 +41,16 @@ def test_games_fits_eighty_columns_and_keeps_the_titles() -> None:
         assert games.make(known).title in words
 
 
-def test_games_as_json_tells_what_the_games_declare() -> None:
-    told = json.loads(tabia("games", "--json").stdout)
-    assert [game["id"] for game in told["games"]] == games.ids()
-    for row in told["games"]:
+def test_games_as_json_describes_the_games() -> None:
+    listed = json.loads(tabia("games", "--json").stdout)
+    assert [game["id"] for game in listed["games"]] == games.ids()
+    for row in listed["games"]:
         game = games.make(row["id"])
         assert row["num_actions"] == game.num_actions
         assert tuple(row["observation_shape"]) == game.observation_shape
         assert tuple(row["score_range"]) == game.score_range
         assert row["symmetries"] == len(game.symmetries)
-    assert "chess" in told["doors"]["pgx"]
+    assert "chess" in listed["adapters"]["pgx"]
 
 
 def test_show_draws_the_position_after_the_moves() -> None:
@@ -63,7 +63,7 @@ def test_show_draws_the_position_after_the_moves() -> None:
 
 
 @pytest.mark.parametrize("moves", ["1213141", "1 2 1 3 1 4 1", "1,2,1,3,1,4,1"])
-def test_show_tells_the_scores_of_a_finished_game(moves: str) -> None:
+def test_show_prints_the_scores_of_a_finished_game(moves: str) -> None:
     result = tabia("show", "connect4", "--moves", moves)
     assert "The game is over. Scores: seat 1 1, seat 2 -1." in result.stdout
     assert "Legal moves" not in result.stdout
@@ -80,11 +80,11 @@ def test_show_writes_svg(tmp_path: Path) -> None:
 
 def test_check_prints_each_law_and_exits_with_zero() -> None:
     result = tabia("check", "tictactoe", "--games", "4")
-    told = json.loads(tabia("check", "tictactoe", "--games", "4", "--json").stdout)
+    report = json.loads(tabia("check", "tictactoe", "--games", "4", "--json").stdout)
     assert result.exit_code == 0
-    assert told["holds"] and told["game"] == "tictactoe"
+    assert report["holds"] and report["game"] == "tictactoe"
     ticked = [line for line in result.stdout.splitlines() if line.startswith("✓")]
-    assert [line.removeprefix("✓ ") for line in ticked] == [law["law"] for law in told["laws"]]
+    assert [line.removeprefix("✓ ") for line in ticked] == [law["law"] for law in report["laws"]]
     assert f"keeps all {len(ticked)} laws" in result.stdout
 
 
@@ -113,9 +113,9 @@ def test_check_of_a_broken_game_names_the_law_and_exits_with_one(tmp_path: Path)
     result = tabia("check", f"{source}:Greedy", "--games", "4")
     assert result.exit_code == 1
     assert "✗ Scores are finite and lie in score_range." in result.stdout
-    told = tabia("check", f"{source}:Greedy", "--games", "4", "--json")
-    assert told.exit_code == 1
-    assert json.loads(told.stdout)["holds"] is False
+    result = tabia("check", f"{source}:Greedy", "--games", "4", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["holds"] is False
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_check_of_a_broken_game_names_the_law_and_exits_with_one(tmp_path: Path)
         (("show", "conect4"), "Did you mean connect4"),
         (("check", "otello"), "Did you mean othello"),
         (("show", "pgx:ches"), "chess"),
-        (("show", "connect:rows=3,columns=3,line=5"), "allowed: 2 to 3"),
+        (("show", "connect:rows=3,columns=3,line=5"), "expected 2 to 3"),
         (("show", "connect:colums=3"), "Did you mean columns"),
         (("show", "connect:rows=x"), "whole number"),
         (("show", "connect4", "--moves", "449"), "Legal moves: 1 2 3 4 5 6 7"),
@@ -134,7 +134,7 @@ def test_check_of_a_broken_game_names_the_law_and_exits_with_one(tmp_path: Path)
         (("check", "no_such_file.py:Nim"), "no_such_file.py"),
     ],
 )
-def test_what_is_refused_is_said_in_words(words: tuple[str, ...], expected: str) -> None:
+def test_refusals_are_sentences(words: tuple[str, ...], expected: str) -> None:
     result = tabia(*words)
     assert result.exit_code == 2
     assert result.stderr.startswith("tabia: ")
@@ -173,7 +173,7 @@ def test_a_class_that_is_not_in_the_file_gets_the_nearest(tmp_path: Path) -> Non
 
 NIM = '''
 class Nim:
-    """Take one, two or three of seven sticks; whoever takes the last one wins."""
+    """Take one, two or three of seven sticks; the seat that takes the last one wins."""
 
     num_players, num_actions, max_moves = 2, 3, 7
 

@@ -1,4 +1,4 @@
-"""Whatever shows an analysis shows the same one: text, JSON, the tree's picture, files of positions and hints agree."""
+"""All outputs of an analysis agree: text, JSON, the picture of the tree, files of positions, and hints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from tabia import games, players
 from tabia.cli.main import app
 from tabia.games.session import Session
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.search import picture
 
 MAIN = "#d1495b"  # the color of boxes on the main line
@@ -33,9 +33,9 @@ SEARCHES = [
     ("connect3", "mcts:simulations=24,leaves=4"),
     ("connect3", "az:connect3,simulations=24"),
     ("connect3", "az:connect3,simulations=24,temperature=1"),
-    ("connect3", "az:connect3,simulations=24,select=puct,symmetries=true"),
+    ("connect3", "az:connect3,simulations=24,rule=puct,symmetries=true"),
     (THREE_SEATS, "mcts:simulations=24"),
-    (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,noise=1"),
+    (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,gumbel_scale=1"),
 ]
 OTHERS = [
     ("connect3", "perfect"),
@@ -47,7 +47,7 @@ OTHERS = [
 
 
 class Box(NamedTuple):
-    """One box of the picture."""
+    """One node of the picture."""
 
     move: str
     visits: int
@@ -62,7 +62,7 @@ def ask(game: str, spec: str, moves: str, *words: str) -> str:
 
 
 def positions(game_id: str, count: int = 3) -> list[str]:
-    """Random positions that are not over, as moves; the start first."""
+    """Random unfinished positions as moves; the first is the start."""
     game, rng, found = games.make(game_id), np.random.default_rng(5), [""]
     while len(found) < count:
         state, played = game.init(jax.random.key(0)), list[int]()
@@ -77,7 +77,7 @@ def positions(game_id: str, count: int = 3) -> list[str]:
 
 
 def boxes(path: Path) -> list[list[Box]]:
-    """The picture's boxes, level by level."""
+    """The boxes of the picture by level."""
     levels: dict[str, list[Box]] = {}
     texts: dict[float, list[str]] = {}
     place = (0.0, "")
@@ -95,10 +95,10 @@ def boxes(path: Path) -> list[list[Box]]:
     return [levels[level] for level in sorted(levels)]
 
 
-def check_text(text: str, told: dict[str, Any]) -> None:
-    """The page for people says what the JSON says."""
+def check_text(text: str, found: dict[str, Any]) -> None:
+    """The text agrees with the JSON."""
     plays = re.search(r" plays (\S+?)(?:, drawn at random; it recommends (\S+))?\.$", text, re.M)
-    assert plays is not None and plays.groups() == (told["move"], told.get("recommended"))
+    assert plays is not None and plays.groups() == (found["move"], found.get("recommended"))
     shapes = {"policy": ("policy", "{:.1%}"), "visits": ("visits", "{:,}"), "value": ("values", "{:+.3f}")}
     shapes["score"] = ("scores", "{:+d}")
     lines = text.splitlines()
@@ -108,80 +108,82 @@ def check_text(text: str, told: dict[str, Any]) -> None:
     for move, *cells in rows:
         for column, cell in zip(columns, cells, strict=True):
             key, shape = shapes[column]
-            assert cell == (shape.format(told[key][move]) if move in told[key] else "-"), (move, column)
-    assert sorted(row[0] for row in rows) == sorted(told["policy"])
-    expected = ", ".join(f"seat {seat} {value:+.3f}" for seat, value in enumerate(told["expected"], start=1))
-    assert f"Expected: {expected}" in lines and f"Main line: {' '.join(told['line'])}" in lines
+            assert cell == (shape.format(found[key][move]) if move in found[key] else "-"), (move, column)
+    assert sorted(row[0] for row in rows) == sorted(found["policy"])
+    expected = ", ".join(f"seat {seat} {value:+.3f}" for seat, value in enumerate(found["expected"], start=1))
+    assert f"Expected: {expected}" in lines and f"Main line: {' '.join(found['line'])}" in lines
 
 
-def check_move(game_id: str, moves: str, told: dict[str, Any]) -> None:
-    """The main line begins with the move played and can be played; only modifiers play what is not recommended."""
-    assert told["line"][0] == told["move"]
-    session = Session.from_moves(games.make(game_id), " ".join([moves, *told["line"]]))
-    assert session.ply == len(moves.split()) + len(told["line"])
-    assert sum(told["policy"].values()) == pytest.approx(1, abs=1e-3)
-    if not any(word in told["player"] for word in ("epsilon", "temperature", "random_moves")):
-        assert "recommended" not in told and told["policy"][told["move"]] > 0
-    assert told.get("recommended") != told["move"]
+def check_move(game_id: str, moves: str, found: dict[str, Any]) -> None:
+    """The main line starts with the move and is legal; only randomized players deviate from their recommendation."""
+    assert found["line"][0] == found["move"]
+    session = Session.from_moves(games.make(game_id), " ".join([moves, *found["line"]]))
+    assert session.ply == len(moves.split()) + len(found["line"])
+    assert sum(found["policy"].values()) == pytest.approx(1, abs=1e-3)
+    if not any(word in found["player"] for word in ("epsilon", "temperature", "random_moves")):
+        assert "recommended" not in found and found["policy"][found["move"]] > 0
+    assert found.get("recommended") != found["move"]
 
 
-def check_tree(tree: list[list[Box]], told: dict[str, Any]) -> None:
-    """The picture's root has the analysis's value, and its moves their visits and values, the chosen one in bold."""
+def check_tree(tree: list[list[Box]], found: dict[str, Any]) -> None:
+    """The root has the value of the analysis, the moves have their visits and values, and the chosen move is marked."""
     (root,), children = tree[0], tree[1]
-    assert root.move == f"seat {told['mover'] + 1} to move" and root.main
-    assert root.visits == sum(told["visits"].values())
-    assert root.value == f"{told['expected'][told['mover']]:+.3f}"
+    assert root.move == f"seat {found['mover'] + 1} to move" and root.main
+    assert root.visits == sum(found["visits"].values())
+    assert root.value == f"{found['expected'][found['mover']]:+.3f}"
     for box in children:
-        assert box.visits == told["visits"][box.move]
-        assert box.value == (f"{told['values'][box.move]:+.3f}" if box.visits else "-")
-        assert box.main == (box.move == told["move"])
+        assert box.visits == found["visits"][box.move]
+        assert box.value == (f"{found['values'][box.move]:+.3f}" if box.visits else "-")
+        assert box.main == (box.move == found["move"])
     main = [box.move for level in tree[1:] for box in level if box.main]
-    assert main == told["line"][: len(main)] and main[0] == told["move"]
+    assert main == found["line"][: len(main)] and main[0] == found["move"]
 
 
 @pytest.mark.parametrize(("game_id", "spec"), SEARCHES)
-def test_every_surface_of_a_search_agrees(game_id: str, spec: str, tmp_path: Path) -> None:
+def test_all_outputs_of_a_search_agree(game_id: str, spec: str, tmp_path: Path) -> None:
     path = tmp_path / "tree.svg"
     for moves in positions(game_id):
-        told = json.loads(ask(game_id, spec, moves, "--json", "--tree", str(path)))
-        check_move(game_id, moves, told)
-        check_text(ask(game_id, spec, moves), told)
-        check_tree(boxes(path), told)
+        found = json.loads(ask(game_id, spec, moves, "--json", "--tree", str(path)))
+        check_move(game_id, moves, found)
+        check_text(ask(game_id, spec, moves), found)
+        check_tree(boxes(path), found)
 
 
 @pytest.mark.parametrize(("game_id", "spec"), OTHERS)
-def test_every_surface_of_other_players_agrees(game_id: str, spec: str) -> None:
+def test_all_outputs_of_other_players_agree(game_id: str, spec: str) -> None:
     for moves in positions(game_id, 2):
-        told = json.loads(ask(game_id, spec, moves, "--json"))
-        check_move(game_id, moves, told)
-        check_text(ask(game_id, spec, moves), told)
+        found = json.loads(ask(game_id, spec, moves, "--json"))
+        check_move(game_id, moves, found)
+        check_text(ask(game_id, spec, moves), found)
 
 
 def test_text_and_dot_show_the_same_tree() -> None:
     game = games.make("connect3")
     state = Session.from_moves(game, "1 2").state
-    found = look(players.make("mcts:simulations=24,final=value", game), state, jax.random.key(0), 2)
+    found = analyze_position(players.make("mcts:simulations=24,final=value", game), state, jax.random.key(0), 2)
     assert found.tree is not None and found.line is not None and found.expected is not None
     shown = picture.text(found.tree).splitlines()
     assert shown[1].split()[-3:-1] == ["24", f"{found.expected[0]:+.3f}"]
     marked = [line.split()[1] for line in shown[2:] if line.split()[0] == "*"]
     bold = re.findall(r'root_\S+ \[label="(\S+?)\\n[^"]*", penwidth=3', picture.dot(found.tree))
     assert marked == bold == found.line[: len(bold)] and found.line[0] == found.move
+    drawn = [picture.render(found.tree, suffix) for suffix in (".txt", ".dot", ".svg")]
+    assert drawn == [draw(found.tree) for draw in (picture.text, picture.dot, picture.svg)]
 
 
-def test_a_strayed_move_is_named_with_the_one_recommended() -> None:
-    # With epsilon=1 every move is drawn; the search underneath is the one without epsilon.
+def test_a_random_move_is_reported_with_the_recommended_one() -> None:
+    # With epsilon=1 every move is random; the analysis is the one without epsilon.
     for seed in range(3):
-        plain, strayed = (
+        plain, at_random = (
             json.loads(ask("connect3", spec, "1 2", "--json", "--seed", str(seed)))
             for spec in ("perfect", "perfect:epsilon=1")
         )
-        assert strayed["scores"] == plain["scores"]
+        assert at_random["scores"] == plain["scores"]
         best = {move for move, odds in plain["policy"].items() if odds > 0}
-        assert strayed.get("recommended", strayed["move"]) in best
+        assert at_random.get("recommended", at_random["move"]) in best
 
 
-def test_a_file_of_positions_says_what_single_positions_say(tmp_path: Path) -> None:
+def test_a_file_of_positions_agrees_with_single_positions(tmp_path: Path) -> None:
     file = tmp_path / "positions.txt"
     asked = positions("connect3", 4)
     file.write_text("\n".join(asked) + "\n")
@@ -189,33 +191,33 @@ def test_a_file_of_positions_says_what_single_positions_say(tmp_path: Path) -> N
         words = ["analyze", "connect3", "--player", spec, "--positions", str(file), "--json"]
         answers = [json.loads(line) for line in CliRunner().invoke(app, words).stdout.splitlines()]
         for number, (moves, answer) in enumerate(zip(asked, answers, strict=True), start=1):
-            told = json.loads(ask("connect3", spec, moves, "--json"))
+            found = json.loads(ask("connect3", spec, moves, "--json"))
             assert (answer.pop("line"), answer.pop("moves")) == (number, moves)
-            assert answer["expected"] == pytest.approx(told["expected"], abs=1e-3)
-            assert answer["policy"] == pytest.approx(told["policy"], abs=1e-3)
-            assert answer.get("visits") == told.get("visits")
+            assert answer["expected"] == pytest.approx(found["expected"], abs=1e-3)
+            assert answer["policy"] == pytest.approx(found["policy"], abs=1e-3)
+            assert answer.get("visits") == found.get("visits")
 
 
 @pytest.mark.parametrize("spec", ["az:connect3,simulations=24", "az:connect3,simulations=24,epsilon=1", "perfect"])
-def test_hints_say_what_the_analysis_recommends(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_agree_with_the_analysis(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     words = ["play", "connect3", "--terminal", "--against", "human", "--hint", spec]
     text = CliRunner().invoke(app, words, input="1\n2\nhint\nquit\n").stdout.replace("\n", " ")
     hint = re.search(r"suggests (\S+) \(worth (\S+) to you\) and expects ([^.]*)\.", text)
     assert hint is not None, text
-    told = json.loads(ask("connect3", spec.removesuffix(",epsilon=1"), "1 2", "--json"))
+    found = json.loads(ask("connect3", spec.removesuffix(",epsilon=1"), "1 2", "--json"))
     move, worth, line = hint.groups()
     assert line.split()[0] == move
-    assert worth == f"{told['values'][move]:+.2f}"
-    if spec != "perfect":  # which draws one of its best moves
-        assert move == told["move"] and line.split() == told["line"][:8]
+    assert worth == f"{found['values'][move]:+.2f}"
+    if spec != "perfect":  # perfect picks a random one of its best moves
+        assert move == found["move"] and line.split() == found["line"][:8]
 
 
 @pytest.mark.long
 def test_chinese_checkers_of_three_seats(tmp_path: Path) -> None:
-    # Three moves in, the search's choice and its most visited move are two.
+    # After three moves, the choice of the search differs from its most visited move.
     path, moves = tmp_path / "tree.svg", "c5-d5 e1-e2 f6-f4"
-    told = json.loads(ask("chinese-checkers", "az:chinese-checkers", moves, "--json", "--tree", str(path)))
-    check_move("chinese-checkers", moves, told)
-    check_text(ask("chinese-checkers", "az:chinese-checkers", moves), told)
-    check_tree(boxes(path), told)
+    found = json.loads(ask("chinese-checkers", "az:chinese-checkers", moves, "--json", "--tree", str(path)))
+    check_move("chinese-checkers", moves, found)
+    check_text(ask("chinese-checkers", "az:chinese-checkers", moves), found)
+    check_tree(boxes(path), found)

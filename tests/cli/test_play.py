@@ -17,7 +17,7 @@ from tabia.evaluation import records
 
 
 @pytest.fixture(autouse=True)
-def _keep_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
@@ -32,7 +32,7 @@ ENDED = re.compile(r"^(Seat \d \(.\) won|Draw): .*\.$", re.MULTILINE)
 
 
 def test_the_first_screen_says_who_you_are_what_to_do_and_how_to_get_help() -> None:
-    """Frictions 8 and 17, and that an option of the terminal implies it."""
+    """An option of the terminal implies it."""
     for words in (("tictactoe",), ("tictactoe", "--terminal")):
         screen = CliRunner().invoke(app, ["play", *words, "--against", "random"]).stdout
         assert "Seat 1 (X): you\nSeat 2 (O): random\n" in screen
@@ -41,23 +41,23 @@ def test_the_first_screen_says_who_you_are_what_to_do_and_how_to_get_help() -> N
 
 
 @pytest.mark.parametrize(
-    ("seat", "moves", "told"),
+    ("seat", "moves", "message"),
     [
         (1, "b2 a2 a1 c1 c3", "You won: X has three in a row."),
         (2, "b2 a2 a1 c1 c3", "You lost: X has three in a row."),
         (2, "b2 a1 a3 c1 b1 b3 c2 a2 c3", "Draw: the board is full."),
     ],
 )
-def test_the_result_is_yours_with_its_reason_and_the_line_is_marked(seat: int, moves: str, told: str) -> None:
-    """Friction 17: the board marks the line without color, and no score has to be read."""
+def test_the_result_is_yours_with_its_reason_and_the_line_is_marked(seat: int, moves: str, message: str) -> None:
+    """The board marks the line without color, and no score has to be read."""
     screen = play("tictactoe", "--seat", str(seat), "--against", "random", "--moves", moves).stdout
-    assert f"\n{told}\n" in screen and "Scores" not in screen
+    assert f"\n{message}\n" in screen and "Scores" not in screen
     line = "3 . .[X]\n2 O[X].\n1[X]. O\n  a b c\n"
-    assert (line in screen) == ("three" in told)
+    assert (line in screen) == ("three" in message)
 
 
 def test_with_three_seats_you_come_second_and_see_your_corner_and_the_moves_left() -> None:
-    """Frictions 13 and 17. The game is one of three Greedy players; seat 1 wins it, seat 2 comes second."""
+    """The game is one of three Greedy players; seat 1 wins it, seat 2 comes second."""
     moves = (
         "b1-d2 f1-f3 g6-c2 b2-d5 f2-f4 g5-e3 c3-d3 g2-c6 e3-c1 c5-g5 g3-c7 e5-c3 c4-g4 g1-g2 g7-c5 d3-e2 e1-e3 f5-e4 "
         "g4-h2 f3-d6 c5-c4 g5-i1 e3-e5 f6-f5 d2-f3 g2-f2 f5-d4 e2-g4 f4-f5 e4-e3 d5-h1 f2-d5 d4-d3 a1-b2 d5-c5 d3-d2 "
@@ -72,7 +72,7 @@ def test_with_three_seats_you_come_second_and_see_your_corner_and_the_moves_left
 
 
 def test_the_opponent_is_the_best_agent_unless_a_level_or_a_player_is_named() -> None:
-    """Friction 20; connect3 has an agent and no ladder, othello on 6 x 6 has neither."""
+    """Connect3 has an agent and no ladder, othello on 6 x 6 has neither."""
     assert "Seat 2 (O): az:connect3\n" in play("connect3").stdout
     assert "Seat 2 (O): mcts:simulations=10\n" in play("connect3", "--level", "easy").stdout
     assert "Seat 2 (O): mcts:simulations=400\n" in play("othello:size=6").stdout
@@ -92,14 +92,14 @@ def test_help_lists_the_legal_moves_and_the_commands() -> None:
         assert word in result.stdout
 
 
-def test_an_illegal_move_and_a_misspelt_command_change_nothing() -> None:
+def test_an_illegal_move_and_a_misspelled_command_change_nothing() -> None:
     result = play(*PEOPLE, says="b2\nb2\nudno\nc3\n")
     assert "'b2' is not legal here. Legal moves: a3 b3 c3 a2 c2 a1 b1 c1." in result.stdout
     assert "Did you mean undo?" in result.stdout
     assert "Seat 2 (O) plays c3" in result.stdout
 
 
-def test_undo_takes_back_the_answer_too() -> None:
+def test_undo_takes_back_the_reply_too() -> None:
     perfect = ("tictactoe", "--against", "perfect")
     result = play(*perfect, says="undo\nb2\nundo\na1\nquit\n")
     assert "You have no move to take back." in result.stdout
@@ -114,12 +114,12 @@ def test_undo_works_after_the_end() -> None:
     assert "Seat 1 (X) plays b3" in result.stdout
 
 
-def test_saved_games_go_on_and_read_back_as_records(tmp_path: Path) -> None:
+def test_saved_games_continue_and_read_back_as_records(tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     result = play(*PEOPLE, says=f"b2\na2\nsave\nsave {file}\nsave {tmp_path}/no/such\nquit\n")
     assert f"Saved in {file}." in result.stdout.replace("\n", "")
     assert "Give a file name: save FILE" in result.stdout and "cannot be written" in result.stdout
-    record = records.read(file).records[0]
+    record = records.load(file).records[0]
     assert (record.game, record.players, record.moves) == ("tictactoe", ("human", "human"), ("b2", "a2"))
     result = play("--load", str(file), says="replay\na1\n")
     assert "1. Seat 1 (X) plays b2" in result.stdout and "2. Seat 2 (O) plays a2" in result.stdout
@@ -146,11 +146,11 @@ def test_players_alone_can_be_watched_and_shown_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, EOFError])
 def test_leaving_loses_nothing(stop: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    said = iter(["b2", "a2"])
+    typed = iter(["b2", "a2"])
 
     def answer(*_: object) -> str:
         try:
-            return next(said)
+            return next(typed)
         except StopIteration:
             raise stop from None
 
@@ -159,43 +159,43 @@ def test_leaving_loses_nothing(stop: type[BaseException], monkeypatch: pytest.Mo
     kept = tmp_path / "state" / "tabia" / "last-game.txt"
     assert result.exit_code == 0
     assert f"tabia play --load {kept}" in result.stdout.replace("\n", "")
-    assert records.read(kept).records[0].moves == ("b2", "a2")
+    assert records.load(kept).records[0].moves == ("b2", "a2")
 
 
-def test_a_game_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_game_that_cannot_be_saved_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert "Its moves so far: b2 a2" in play(*PEOPLE, says="b2\na2\n").stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "Which game?"),
         (["connect4", "--seat", "3"], "has the seats 1 to 2"),
         (["connect4", "--against", "mtcs"], "Did you mean mcts?"),
         (["chinese-checkers", *["--against", "random"] * 3], "2 seats are free"),
         (["connect4", "--moves", "9"], "'9' is not legal here"),
-        (["--load", "x", "--moves", "44"], "leave --moves and --level out"),
+        (["--load", "x", "--moves", "44"], "remove --moves and --level"),
         (["--load", "/no/such/file"], "cannot be read"),
-        (["--load", "x", "--level", "easy"], "leave --moves and --level out"),
+        (["--load", "x", "--level", "easy"], "remove --moves and --level"),
         (["connect4", "--level", "medum"], "Did you mean medium?"),
-        (["connect4", "--level", "easy", "--against", "random"], "give one of them"),
+        (["connect4", "--level", "easy", "--against", "random"], "give only one of them"),
     ],
 )
-def test_refusals(words: list[str], told: str) -> None:
+def test_refusals(words: list[str], message: str) -> None:
     result = play(*words)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 def test_colors_on_a_terminal_only(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from tabia.cli.main import run; run()", "play", *PEOPLE]
 
-    def told(**settings: str) -> bytes:
+    def output(**settings: str) -> bytes:
         setting = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
         run = subprocess.run(command, input=b"b2\n", capture_output=True, check=True, env={**setting, **settings})
         return run.stdout
 
-    assert b"\x1b" not in told()
-    assert b"\x1b[" in told(FORCE_COLOR="1", TERM="xterm-256color")
+    assert b"\x1b" not in output()
+    assert b"\x1b[" in output(FORCE_COLOR="1", TERM="xterm-256color")

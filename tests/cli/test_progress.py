@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal's stderr alone, gone at the end, never among the results; long commands have them."""
+"""Progress bars: only on the stderr of a terminal, removed at the end, never mixed with results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 
 def run_bar(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
-    """What is written to stderr by a bar of three, with a line of results in between."""
+    """The stderr output of a bar of three, with a line of results in between."""
     monkeypatch.setattr(sys, "stderr", stderr)
     monkeypatch.setenv("TERM", "xterm-256color")
     with printing.progress("positions", 3) as bar:
@@ -35,12 +35,12 @@ def run_bar(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
     return stderr.getvalue()
 
 
-def test_a_bar_on_a_terminal_is_removed_and_keeps_off_stdout(
+def test_a_bar_on_a_terminal_is_removed_and_leaves_stdout_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = run_bar(monkeypatch, Terminal())
     assert "positions" in written and "3/3" in written
-    assert written.rstrip().endswith("\x1b[2K")  # its line is erased last
+    assert written.rstrip().endswith("\x1b[2K")  # its line is erased at the end
     assert capsys.readouterr().out == "a result\n"
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at any moment: the right exit status in time, one line, the work kept, never a traceback."""
+"""Ctrl-C and SIGTERM at any moment: exit status in time, one line, work saved, no traceback."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from tabia.evaluation import records
-from tabia.training.loop import Training
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
 SECONDS, TRAINING_SECONDS = 2.0, 15.0
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 GAMES = Path("games.txt")
-COMMANDS = {  # each takes minutes
+COMMANDS = {  # each runs for minutes
     "match": "match tictactoe mcts:simulations=60 random --games 90000 --openings 9 --out games.txt",
     "accuracy": "accuracy tictactoe mcts:simulations=400000 --positions 2",
     "analyze": "analyze connect4 --player mcts:simulations=400000",
@@ -45,14 +45,14 @@ class Exit:
 
 
 class Process:
-    """A Python process of its own in a directory of its own."""
+    """A Python process in its own directory."""
 
     def __init__(self, *words: str, cwd: Path) -> None:
         command, pipe = [sys.executable, *words], subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def wait_until_handled(self) -> None:
-        """Until signals are handled: before that the interpreter itself starts. Python alone never catches SIGTERM."""
+        """Wait until the command handles signals; Python itself does not catch SIGTERM."""
         until = time.monotonic() + 60
         while time.monotonic() < until and self.process.poll() is None:
             caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
@@ -62,26 +62,26 @@ class Process:
         raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=60)}")
 
     def wait_for(self, text: str) -> None:
-        """Until it prints this line."""
+        """Wait until the process prints this line."""
         assert self.process.stdout is not None
         assert any(line.strip() == text for line in self.process.stdout), self.process.communicate()[1]
 
     def end(self, number: int) -> Exit:
         """Send a signal and wait for the end."""
-        assert self.process.poll() is None, f"it ended before the signal: {self.process.communicate()}"
-        begun = time.monotonic()
+        assert self.process.poll() is None, f"the process ended before the signal: {self.process.communicate()}"
+        start = time.monotonic()
         self.process.send_signal(number)
         try:
-            self.process.wait(3 * TRAINING_SECONDS)  # before stdin is closed, which ends some commands too
+            self.process.wait(3 * TRAINING_SECONDS)  # before stdin is closed, which also ends some commands
             stdout, stderr = self.process.communicate()
         except subprocess.TimeoutExpired:
             self.process.kill()
             stdout, stderr = self.process.communicate()
-        return Exit(self.process.returncode, time.monotonic() - begun, stdout, stderr)
+        return Exit(self.process.returncode, time.monotonic() - start, stdout, stderr)
 
 
 def moments(count: int, last: float) -> Iterator[tuple[str, signal.Signals, float]]:
-    """Which command gets which signal, and how long after it can handle one."""
+    """Commands with a signal and the seconds to wait before sending it."""
     dice = random.Random(count)
     for number in range(count):
         command = [*COMMANDS][number % len(COMMANDS)]
@@ -89,7 +89,7 @@ def moments(count: int, last: float) -> Iterator[tuple[str, signal.Signals, floa
 
 
 def interrupt(command: str, number: signal.Signals, moment: float, cwd: Path) -> None:
-    """One signal at one moment."""
+    """Start a command, send one signal, and check the exit."""
     cwd.mkdir()
     process = Process("-m", "tabia", *COMMANDS[command].split(), cwd=cwd)
     process.wait_until_handled()
@@ -98,29 +98,29 @@ def interrupt(command: str, number: signal.Signals, moment: float, cwd: Path) ->
 
 
 def check(command: str, number: signal.Signals, ended: Exit, cwd: Path) -> None:
-    """The status, in time, one line; the files are whole and hold what the line says."""
+    """Check status, time and the last line; files are complete and hold what the line says."""
     assert ended.status == 128 + number, ended
     assert ended.seconds < (TRAINING_SECONDS if command == "train" else SECONDS), ended
     assert "Traceback" not in ended.stderr and "Fatal" not in ended.stderr, ended
     *before, line = ended.stderr.splitlines()
     assert line.startswith(f"tabia: {WORDS[number]}."), ended
     assert command == "train" or not before, ended
-    assert not [path for path in cwd.rglob(".*") if not path.name.endswith(".lock")], "nothing half-written is left"
+    assert not [path for path in cwd.rglob(".*") if not path.name.endswith(".lock")], "a partial file is left"
     check_games(cwd / GAMES, line)
     check_run(RunDirectory(cwd / "run"), line)
 
 
 def check_games(path: Path, line: str) -> None:
-    said = re.search(r"has (\d+) finished and (\d+) unfinished games", line)
-    assert path.exists() == bool(said), line
-    if said:
-        finished = [record.finished for record in records.read(path).records]
-        assert (sum(finished), len(finished) - sum(finished)) == (int(said[1]), int(said[2]))
+    found = re.search(r"has (\d+) finished and (\d+) unfinished games", line)
+    assert path.exists() == bool(found), line
+    if found:
+        finished = [record.finished for record in records.load(path).records]
+        assert (sum(finished), len(finished) - sum(finished)) == (int(found[1]), int(found[2]))
 
 
 def check_run(run: RunDirectory, line: str) -> None:
-    said = re.search(r"Saved iteration (\d+)\..* Continue with: tabia resume run$", line)
-    assert {int(said[1])} <= set(checkpoint.iterations(run)) if said else not checkpoint.iterations(run)
+    found = re.search(r"Saved iteration (\d+)\..* Continue with: tabia resume run$", line)
+    assert {int(found[1])} <= set(checkpoint.iterations(run)) if found else not checkpoint.iterations(run)
     for iteration in checkpoint.iterations(run):
         checkpoint.verify(run.checkpoints / str(iteration))
 
@@ -151,13 +151,13 @@ SAVING = """
 import sys, time
 from pathlib import Path
 from tabia.cli import interrupts, match
-from tabia.evaluation.keeping import Keeper
+from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import Record
 interrupts.install()
-keeper = Keeper(Path("games.txt"), "match", "{}")
+recorder = Recorder(Path("games.txt"), "match", "{}")
 record = Record("tictactoe", 1, ("random", "greedy"), ("b2",), (0.0, 0.0), end="unfinished")
-with match.saving(keeper):
-    keeper.keep([record])  # remembered, but not written before five seconds have passed
+with match.saving(recorder):
+    recorder.update([record])  # held in memory; the next write is due after five seconds
     print("running", flush=True)
     time.sleep(60)
 """
@@ -179,22 +179,22 @@ def test_a_signal_ends_one_long_compiled_program(tmp_path: Path) -> None:
     assert (ended.status, ended.stderr) == (130, "tabia: interrupted.\n") and ended.seconds < SECONDS
 
 
-def test_games_played_since_the_file_was_written_are_saved(tmp_path: Path) -> None:
+def test_games_since_the_last_write_are_saved(tmp_path: Path) -> None:
     process = Process("-c", SAVING, cwd=tmp_path)
     process.wait_for("running")
     assert not (tmp_path / GAMES).exists()
     check("match", signal.SIGINT, process.end(signal.SIGINT), tmp_path)
-    assert records.read(tmp_path / GAMES).records[0].moves == ("b2",)
+    assert records.load(tmp_path / GAMES).records[0].moves == ("b2",)
 
 
-def test_saving_that_takes_too_long_is_cut_off(tmp_path: Path) -> None:
+def test_saving_has_a_time_limit(tmp_path: Path) -> None:
     process = Process("-c", STUCK.replace("SECONDS", "1.0"), cwd=tmp_path)
     process.wait_for("running")
     ended = process.end(signal.SIGTERM)
     assert (ended.status, ended.stderr) == (143, "tabia: terminated. Too late.\n") and ended.seconds < SECONDS
 
 
-def test_a_second_signal_ends_saving_that_may_take_long(tmp_path: Path) -> None:
+def test_a_second_signal_ends_a_long_save(tmp_path: Path) -> None:
     process = Process("-c", STUCK.replace("SECONDS", "60.0"), cwd=tmp_path)
     process.wait_for("running")
     process.process.send_signal(signal.SIGINT)
@@ -204,7 +204,7 @@ def test_a_second_signal_ends_saving_that_may_take_long(tmp_path: Path) -> None:
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
-    """As under `nohup`, or in the background of a shell script."""
+    """As with `nohup`, or in the background of a shell script."""
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + STUCK.replace("SECONDS", "1.0")
     process = Process("-c", code, cwd=tmp_path)
     process.wait_for("running")
@@ -213,7 +213,7 @@ def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     assert process.end(signal.SIGTERM).status == 143
 
 
-def test_a_game_in_the_terminal_is_saved_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_in_the_terminal_is_saved_and_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     process = Process("-m", "tabia", "play", "tictactoe", "--terminal", "--against", "human", cwd=tmp_path)
     assert process.process.stdin is not None
@@ -225,7 +225,7 @@ def test_a_game_in_the_terminal_is_saved_and_continued(tmp_path: Path, monkeypat
         time.sleep(0.02)
     time.sleep(0.5)
     ended = process.end(signal.SIGINT)
-    assert ended.status == 130 and ended.seconds < SECONDS and records.read(saved).records[0].moves == ("b2",)
+    assert ended.status == 130 and ended.seconds < SECONDS and records.load(saved).records[0].moves == ("b2",)
     assert ended.stderr == (f"tabia: interrupted. The game is saved. Continue with: tabia play --load {saved}\n")
 
 
@@ -235,7 +235,7 @@ LONG_ITERATIONS = "--set selfplay.plies=120 --set search.simulations=400 --set c
 @pytest.mark.long
 @pytest.mark.parametrize("number", WORDS)
 def test_training_in_a_long_iteration_is_saved_in_time(number: signal.Signals, tmp_path: Path) -> None:
-    """The first iteration is kept; the second, which the signal finds running, is not waited for."""
+    """The first iteration is saved; the second, interrupted by the signal, is dropped."""
     run = RunDirectory(tmp_path / "run")
     process = Process("-m", "tabia", *f"{COMMANDS['train']} {LONG_ITERATIONS}".split(), cwd=tmp_path)
     until = time.monotonic() + 400
@@ -247,13 +247,13 @@ def test_training_in_a_long_iteration_is_saved_in_time(number: signal.Signals, t
     assert "stopping" in ended.stderr and Training.resume(run).counters.iteration == 1
 
 
-# The interpreter's own end.
+# The exit of the interpreter.
 
 REFUSED = """
 import sys
 import jax
 from tabia.games import make
-from tabia.search import enumeration
+from tabia.solvers import enumeration
 game = make(sys.argv[1])
 play, number = game.rules.apply, enumeration._Known.number
 slow = []
@@ -277,7 +277,7 @@ except enumeration.TooLarge:
 
 @pytest.mark.long
 def test_python_can_exit_after_a_plain_python_game_was_too_large(tmp_path: Path) -> None:
-    """The chunk that was asked for ahead must not call back into an interpreter that has begun to finalize."""
+    """A prefetched chunk must not call back into an interpreter that is finalizing."""
     nim = Path(__file__).parents[2] / "examples" / "nim.py"
     words = [sys.executable, "-c", REFUSED, f"{nim}:Nim"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
@@ -286,7 +286,7 @@ def test_python_can_exit_after_a_plain_python_game_was_too_large(tmp_path: Path)
 
 CONTROL_ECHO = """
 import fcntl, sys, termios
-from tabia.cli.echo import hide_control_echo
+from tabia.cli.interrupts import hide_control_echo
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 echoes = lambda: bool(termios.tcgetattr(2)[3] & termios.ECHOCTL)
 before = echoes()
@@ -297,7 +297,7 @@ sys.exit(0 if (before, hidden, echoes()) == (True, False, True) else 1)
 """
 
 
-def test_a_terminal_does_not_echo_control_characters_meanwhile() -> None:
+def test_hide_control_echo_can_be_undone() -> None:
     master, terminal = os.openpty()
     words = [sys.executable, "-c", CONTROL_ECHO]
     done = subprocess.run(

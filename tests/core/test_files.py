@@ -110,7 +110,7 @@ def test_reading_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="more than the 4 bytes"):
         files.read_bytes(tmp_path / "a", 4)
     with pytest.raises(OSError, match="more than the 10 bytes"):
-        files.read_bytes(Path("/proc/self/status"), 10)  # its size is said to be 0
+        files.read_bytes(Path("/proc/self/status"), 10)  # which reports a size of 0
     with pytest.raises(OSError, match="not UTF-8"):
         (tmp_path / "b").write_bytes(b"\xff")
         files.read_text(tmp_path / "b", 10)

@@ -1,4 +1,4 @@
-"""Matches: the same seed gives the same games, stopping and continuing changes nothing, nothing is counted twice."""
+"""Matches: reproducible, resumable without a difference, and no game is counted twice."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from jax import Array
 
-from tabia.evaluation.keeping import Keeper
-from tabia.evaluation.match import Match, Played, play
-from tabia.evaluation.openings import draw
+from tabia.evaluation.match import Match, PlayedMatch, play
+from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import Record
-from tabia.evaluation.seating import MatchError, seatings
-from tabia.evaluation.tally import interval, tally, wilson
+from tabia.evaluation.results import match_result
+from tabia.evaluation.rounds import MatchError, draw_openings, seatings
+from tabia.evaluation.significance import score_interval, wilson_interval
 from tabia.evaluation.tournament import Tournament, pairings, play_tournament
 from tabia.games import Game, State, make
 from tabia.games.session import Session
@@ -32,7 +32,7 @@ RANDOM, GREEDY = RandomPlayer(CONNECT3), GreedyPlayer(CONNECT3)
 
 @dataclass(frozen=True)
 class First:
-    """Always the first legal move; knows which sizes and plies it was asked for."""
+    """Plays the first legal move, and notes the batch sizes and plies of its calls."""
 
     game: Game
     spec: str = "first"
@@ -48,21 +48,21 @@ ASKED: list[tuple[int, int]] = []
 
 
 def _match(**changes: object) -> Match:
-    return replace(Match(CONNECT3, (RANDOM, GREEDY), games=24, seed=5, together=10), **changes)  # type: ignore[arg-type]
+    return replace(Match(CONNECT3, (RANDOM, GREEDY), games=24, seed=5, batch=10), **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def played() -> Played:
+def played() -> PlayedMatch:
     return play(_match())
 
 
-def test_a_match_that_has_enough_games_is_the_first_waves_of_the_whole(played: Played) -> None:
-    """Whole waves of ten games: stopping within one would favor short games."""
+def test_a_match_with_enough_games_is_the_first_batches_of_the_whole_match(played: PlayedMatch) -> None:
+    """Batches of ten games are played to the end: stopping within one would favor short games."""
     fewer = play(_match(), enough=lambda records: len(records) >= 12)
     assert fewer.records == played.records[:20] and fewer.rounds == 10
 
 
-def test_every_opening_is_played_in_both_colors_and_by_the_rules(played: Played) -> None:
+def test_every_opening_is_played_in_both_seatings_and_by_the_rules(played: PlayedMatch) -> None:
     assert len(played.records) == 24 and played.rounds == 12
     for one, other in zip(played.records[::2], played.records[1::2], strict=True):
         assert one.players == other.players[::-1] and one.round == other.round
@@ -74,28 +74,28 @@ def test_every_opening_is_played_in_both_colors_and_by_the_rules(played: Played)
         assert tuple(map(float, CONNECT3.scores(last))) == record.scores
 
 
-def test_the_same_seed_gives_the_same_games_and_another_gives_others(played: Played) -> None:
+def test_equal_seeds_give_equal_games(played: PlayedMatch) -> None:
     assert play(_match()).records == played.records
     assert play(_match(seed=6)).records != played.records
 
 
 @pytest.mark.parametrize("steps", [1, 4, 7, 12])
-def test_a_match_that_is_stopped_and_continued_equals_one_in_one_go(played: Played, steps: int, tmp_path: Path) -> None:
+def test_a_resumed_match_equals_an_uninterrupted_one(played: PlayedMatch, steps: int, tmp_path: Path) -> None:
     match, path = _match(), tmp_path / "games.txt"
-    with pytest.raises(KeyboardInterrupt), Keeper(path, "match", match.settings) as keeper:
-        play(match, watch=_stop_after(steps, keeper))
-    with Keeper(path, "match", match.settings) as again:
-        assert again.records == keeper.records
+    with pytest.raises(KeyboardInterrupt), Recorder(path, "match", match.settings) as recorder:
+        play(match, watch=_stop_after(steps, recorder))
+    with Recorder(path, "match", match.settings) as again:
+        assert again.records == recorder.records
     assert play(match, done=again.records).records == played.records
-    with pytest.raises(MatchError, match="seed was 5, not 6"), Keeper(path, "match", _match(seed=6).settings):
+    with pytest.raises(MatchError, match="seed was 5, not 6"), Recorder(path, "match", _match(seed=6).settings):
         pass
 
 
-def _stop_after(steps: int, keeper: Keeper):  # type: ignore[no-untyped-def]
+def _stop_after(steps: int, recorder: Recorder):  # type: ignore[no-untyped-def]
     seen: list[int] = []
 
     def watch(now: Sequence[Record]) -> None:
-        keeper.keep(now, at_once=True)
+        recorder.update(now, save=True)
         seen.append(len(now))
         if len(seen) == steps:
             raise KeyboardInterrupt
@@ -103,48 +103,49 @@ def _stop_after(steps: int, keeper: Keeper):  # type: ignore[no-untyped-def]
     return watch
 
 
-def test_players_are_asked_in_few_sizes_and_told_the_ply() -> None:
+def test_players_get_few_batch_sizes_and_the_ply() -> None:
     ASKED.clear()
-    played = play(_match(players=(First(CONNECT3), RANDOM), opening_moves=2, together=24))
+    played = play(_match(players=(First(CONNECT3), RANDOM), opening_moves=2, batch=24))
     assert {size for size, _ in ASKED} <= {8, 16, 32}
     plies = [ply for _, ply in ASKED]
     assert plies[0] == 2 and plies == sorted(plies) and max(plies) < max(len(record.moves) for record in played.records)
 
 
-def test_a_smallest_batch_leaves_one_size() -> None:
+def test_a_larger_smallest_batch_leaves_one_size() -> None:
     ASKED.clear()
-    play(_match(players=(First(CONNECT3), RANDOM), opening_moves=2, together=24, smallest=32))
+    play(_match(players=(First(CONNECT3), RANDOM), opening_moves=2, batch=24, smallest=32))
     assert {size for size, _ in ASKED} == {32}
 
 
-def test_duplicates_are_found_and_not_counted() -> None:
+def test_duplicates_are_not_counted() -> None:
     first = First(CONNECT3)
-    # Two openings for eight rounds of a deterministic player against itself: two games, each four times.
-    result = tally(CONNECT3, play(_match(players=(first, first), games=8, openings=2)).records)
+    # A deterministic player against itself in eight rounds from two openings: two games, each played four times.
+    result = match_result(CONNECT3, play(_match(players=(first, first), games=8, openings=2)).records)
     assert (result.games, result.duplicates) == (2, 6)
-    assert sum(side.games for side in result.seats) == 4
+    assert sum(one.games for one in result.seats) == 4
 
 
-def test_a_player_against_itself_has_an_opening_a_game() -> None:
+def test_a_player_against_itself_has_one_opening_per_game() -> None:
     match = _match(players=(RANDOM, RANDOM), games=50)
     assert match.rounds == 50 and len(match.drawn) == 50
-    result = tally(CONNECT3, play(match).records)
+    result = match_result(CONNECT3, play(match).records)
     assert (result.games, result.duplicates) == (50, 0)
 
 
-def test_openings_are_distinct_positions_and_grow_until_there_are_enough() -> None:
-    drawn = draw(CONNECT3, 40, moves=3, seed=1)
+def test_openings_are_distinct_and_long_enough_to_differ() -> None:
+    drawn = draw_openings(CONNECT3, 40, moves=3, seed=1)
     finals = [np.asarray(CONNECT3.position(_after(opening.actions))).tobytes() for opening in drawn]
     assert len(set(finals)) == 40 and all(len(opening.actions) == 3 for opening in drawn)
-    assert draw(CONNECT3, 40, moves=3, seed=1) == drawn != draw(CONNECT3, 40, moves=3, seed=2)
-    assert len(draw(CONNECT3, 100, moves=1)) == 4  # columns: there are no more
-    going = _positions_going_on(5)
-    assert going[:3] == [1, 4, 16]
-    assert {len(opening.actions) for opening in draw(CONNECT3, going[4] + 20)} == {5 if going[5] > going[4] + 20 else 6}
+    assert draw_openings(CONNECT3, 40, moves=3, seed=1) == drawn != draw_openings(CONNECT3, 40, moves=3, seed=2)
+    assert len(draw_openings(CONNECT3, 100, moves=1)) == 4  # one per column
+    unfinished = _unfinished_positions(5)
+    assert unfinished[:3] == [1, 4, 16]
+    count = unfinished[4] + 20
+    assert {len(opening.actions) for opening in draw_openings(CONNECT3, count)} == {5 if unfinished[5] > count else 6}
 
 
-def _positions_going_on(moves: int) -> list[int]:
-    """How many positions there are after 0, 1, ... moves that are not over."""
+def _unfinished_positions(moves: int) -> list[int]:
+    """The number of unfinished positions after 0, 1, ... moves."""
     level, counts = {b"": Session.from_moves(CONNECT3, "").states[0]}, [1]
     for _ in range(moves):
         after = {}
@@ -162,8 +163,8 @@ def _after(actions: Sequence[int]) -> State:
     return Session.from_moves(CONNECT3, " ".join(CONNECT3.move_name(action) for action in actions)).state
 
 
-def test_the_sequential_test_stops_early_in_the_order_of_rounds() -> None:
-    whole = _match(games=200, together=40)
+def test_the_sequential_test_stops_early_after_whole_rounds() -> None:
+    whole = _match(games=200, batch=40)
     early = play(replace(whole, test=(-100.0, 0.0, 0.05, 0.05)))
     assert early.verdict is False and 2 < len(early.records) < 200
     assert {record.round for record in early.records} == set(range(1, early.rounds + 1))
@@ -177,22 +178,18 @@ def test_three_seats_play_sets_of_six() -> None:
     played = play(Match(game, (one, two), games=30, seed=2))
     assert len(played.records) == 30
     for first in range(0, 30, 6):
-        seats = Counter(record.players for record in played.records[first : first + 6])
-        assert set(seats.values()) == {1} and all(len(set(players)) == 2 for players in seats)
-    result = tally(game, played.records)
-    assert [side.games for side in result.players] == [45, 45]  # a set has nine seats for each
-    assert sum(side.share for side in result.players) == pytest.approx(1.0)
-    raw = [
-        score
-        for record in played.records
-        for player, score in zip(record.players, record.scores, strict=True)
-        if player == "one"
-    ]
-    assert result.players[[side.name for side in result.players].index("one")].points == pytest.approx(np.mean(raw))
+        seatings_played = Counter(record.players for record in played.records[first : first + 6])
+        assert set(seatings_played.values()) == {1} and all(len(set(players)) == 2 for players in seatings_played)
+    result = match_result(game, played.records)
+    assert [one.games for one in result.players] == [45, 45]  # nine seats per set for each player
+    assert sum(one.score for one in result.players) == pytest.approx(1.0)
+    seats = [pair for record in played.records for pair in zip(record.players, record.scores, strict=True)]
+    points = np.mean([score for player, score in seats if player == "one"])
+    assert {one.name: one.points for one in result.players}["one"] == pytest.approx(points)
     assert len(seatings(game, ["a", "b", "c"])) == 3 and len(seatings(game, ["a", "a", "b"])) == 3
 
 
-def test_what_cannot_be_played_is_refused() -> None:
+def test_impossible_matches_are_refused() -> None:
     with pytest.raises(MatchError, match="connect3 has 2 seats: a match needs 2 players, not 3"):
         play(_match(players=(RANDOM, GREEDY, RANDOM)))
     with pytest.raises(MatchError, match="at most 12 moves"):
@@ -205,7 +202,7 @@ def test_what_cannot_be_played_is_refused() -> None:
 
 @dataclass(frozen=True)
 class Wild:
-    """Chooses what does not exist."""
+    """Chooses an action that does not exist."""
 
     game: Game
     spec: str = "wild"
@@ -214,25 +211,25 @@ class Wild:
         return Choice(jnp.full(jax.tree.leaves(states)[0].shape[0], 99))
 
 
-def test_intervals_cover_the_truth_with_pairs_that_hang_together() -> None:
-    """Pairs whose two games share the luck of the opening; 95% within the error of 2,000 trials."""
+def test_intervals_cover_the_truth_for_dependent_pairs() -> None:
+    """The two games of a pair share the luck of the opening; coverage of 95%, within the error of 2,000 trials."""
     dice = np.random.default_rng(0)
-    for share, count in [(0.5, 30), (0.8, 100), (0.95, 50)]:
-        lucky = dice.random((2000, count, 1)) < 0.5  # whether both games of a pair go the same way
-        games = dice.random((2000, count, 2)) < share
+    for score, count in [(0.5, 30), (0.8, 100), (0.95, 50)]:
+        lucky = dice.random((2000, count, 1)) < 0.5  # whether both games of a pair have the same result
+        games = dice.random((2000, count, 2)) < score
         pairs = np.where(lucky, games[:, :, :1], games).mean(axis=2)
-        covered = [low <= share <= high for _, low, high in (interval(own, np.ones(count)) for own in pairs)]
-        assert 0.935 <= np.mean(covered) <= 0.99, (share, count, np.mean(covered))
+        covered = [low <= score <= high for _, low, high in (score_interval(own, np.ones(count)) for own in pairs)]
+        assert 0.935 <= np.mean(covered) <= 0.99, (score, count, np.mean(covered))
 
 
-def test_wilson_is_scipys() -> None:
+def test_wilson_interval_equals_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     for wins, games in [(0, 10), (7, 10), (33, 40)]:
         theirs = stats.binomtest(wins, games).proportion_ci(method="wilson")
-        assert wilson(wins / games, games) == pytest.approx((theirs.low, theirs.high), abs=1e-7)
+        assert wilson_interval(wins / games, games) == pytest.approx((theirs.low, theirs.high), abs=1e-7)
 
 
-def test_a_tournament_pairs_the_nearest_and_continues() -> None:
+def test_a_tournament_pairs_the_nearest_and_can_be_resumed() -> None:
     assert len(pairings(6)) == 15 and pairings(4, nearest=2) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
     players = (RANDOM, GREEDY, First(CONNECT3))
     tournament = Tournament(CONNECT3, players, games=8, nearest=1, seed=1)

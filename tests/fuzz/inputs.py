@@ -1,4 +1,4 @@
-"""Inputs for the fuzz harness: anything at all, texts built from a grammar, and valid texts with damage."""
+"""Inputs for fuzzing: arbitrary texts, texts from a grammar, and damaged valid texts."""
 
 from __future__ import annotations
 
@@ -48,26 +48,27 @@ ODD = (
     "#",
     " ",
 )
-"""Pieces that readers have stumbled over, here or elsewhere."""
+"""Texts that often break parsers."""
 
 
 def pieces(*words: str) -> SearchStrategy[str]:
-    """One of some words, or something odd in its place."""
+    """One of these words, or an odd text."""
     return st.one_of(st.sampled_from(words), st.sampled_from(words), st.sampled_from(ODD), st.text(max_size=8))
 
 
 def numbers() -> SearchStrategy[str]:
-    """Numbers of every size and spelling."""
+    """Numbers of any size and notation."""
     whole = st.one_of(st.integers(-3, 40), st.integers(), st.integers(-(10**40), 10**40)).map(str)
     return st.one_of(whole, whole, st.floats().map(repr), st.sampled_from(ODD))
 
 
 def joined(*parts: SearchStrategy[str], by: str = "") -> SearchStrategy[str]:
+    """The parts joined to one text."""
     return st.tuples(*parts).map(by.join)
 
 
 def damaged(valid: Sequence[bytes], most: int = 6) -> SearchStrategy[bytes]:
-    """Valid contents with pieces cut out, inserted, repeated or changed."""
+    """Valid contents with parts removed, inserted, repeated or changed."""
     edit = st.tuples(
         st.floats(0, 1),
         st.integers(0, 40),
@@ -78,7 +79,7 @@ def damaged(valid: Sequence[bytes], most: int = 6) -> SearchStrategy[bytes]:
 
 
 def damaged_text(valid: Sequence[str], most: int = 6) -> SearchStrategy[str]:
-    """The same as text."""
+    """Damaged valid texts."""
     return damaged([text.encode() for text in valid], most).map(lambda content: content.decode(errors="replace"))
 
 
@@ -105,4 +106,4 @@ JSON = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=6), inner, max_size=4)),
     max_leaves=8,
 )
-"""Any JSON value, numbers that are not finite included."""
+"""Any JSON value, including numbers that are not finite."""

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each kind of text or file from outside the function that reads it, and inputs for it."""
+"""Fuzz targets: for each kind of external text or file, the function that reads it and inputs for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tabia.core.errors import TabiaError
-from tabia.evaluation import records, standings
+from tabia.evaluation import ratings, records
 from tabia.games import make
 from tabia.games.session import Session
 from tabia.networks import Network, presets, weights
@@ -28,6 +28,7 @@ from tabia.training.config.schema import Config
 from tabia.training.report import report, strength
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
+from tabia.training.state import Counters
 
 from .inputs import JSON, ODD, damaged, damaged_text, joined, numbers, pieces
 
@@ -37,7 +38,7 @@ Run = Callable[[Any], None]
 
 @dataclass(frozen=True)
 class Target:
-    """`prepare` gives the function under test, which has a directory of its own; it may raise TabiaError alone."""
+    """A function under test, made by `prepare` in its own directory; it may raise only TabiaError."""
 
     name: str
     inputs: SearchStrategy[Any]
@@ -61,11 +62,11 @@ def _specs() -> SearchStrategy[str]:
             "seed",
             "temperature",
             "random_moves",
-            "considered",
+            "considered_actions",
             "noise",
             "final",
             "symmetries",
-            "finish",
+            "winning_moves_first",
         ),
         st.just("="),
         st.one_of(numbers(), pieces("uct", "puct", "gumbel", "true", "false")),
@@ -78,7 +79,7 @@ def _specs() -> SearchStrategy[str]:
 
 
 def _players(place: Path, stack: contextlib.ExitStack) -> Run:
-    agent = runs.untrained(GAME)  # reading weights is a target of its own, and compiling one network is enough
+    agent = runs.untrained(GAME)  # reading weights is another target, and one compiled network is enough
     stack.enter_context(mock.patch.object(runs, "load", lambda game, path, **more: agent))
     stack.enter_context(mock.patch.object(runs, "untrained", lambda game, seed=0: agent))
     return lambda text: make_player(text, GAME) and None
@@ -122,11 +123,30 @@ def _games(place: Path, stack: contextlib.ExitStack) -> Run:
 # Records of games.
 
 _RECORD = records.text(
-    records.Book(
+    records.RecordFile(
         {"match": '{"games": 2, "seed": 0}'},
         [
-            records.Record("tictactoe", 1, ("random", "mcts"), ("b2", "a1", "c3"), (0.0, 0.0), 1, 7, 1, "unfinished"),
-            records.Record("tictactoe", 1, ("mcts", "random"), ("b2", "a1", "a2", "a3", "c2"), (1.0, -1.0), 1, 7, 1),
+            records.Record(
+                game="tictactoe",
+                version=1,
+                players=("random", "mcts"),
+                moves=("b2", "a1", "c3"),
+                scores=(0.0, 0.0),
+                opening=1,
+                seed=7,
+                round=1,
+                end="unfinished",
+            ),
+            records.Record(
+                game="tictactoe",
+                version=1,
+                players=("mcts", "random"),
+                moves=("b2", "a1", "a2", "a3", "c2"),
+                scores=(1.0, -1.0),
+                opening=1,
+                seed=7,
+                round=1,
+            ),
         ],
     )
 )
@@ -141,12 +161,12 @@ def _records() -> SearchStrategy[str]:
 
 def _read_records(place: Path, stack: contextlib.ExitStack) -> Run:
     def run(text: str) -> None:
-        book = records.parse(text)
-        assert records.parse(records.text(book)) == book
-        for record in book.records:
+        file = records.parse(text)
+        assert records.parse(records.text(file)) == file
+        for record in file.records:
             if record.game == GAME.id:
                 records.replay(GAME, record)
-        standings.rate(standings.counted(book.records))
+        ratings.rate(ratings.rated_games(file.records))
 
     return run
 
@@ -181,15 +201,15 @@ def _configure(place: Path, stack: contextlib.ExitStack) -> Run:
     return run
 
 
-# Checkpoints' manifests.
+# Manifests of checkpoints.
 
 _MANIFEST = json.dumps(
     {
-        "format": "tabia checkpoint 4",
+        "format": "tabia checkpoint 5",
         "game": "tictactoe",
         "game_version": 1,
         "files": {checkpoint.WEIGHTS: "0" * 64},
-        "counters": {"iteration": 4, "seconds": 1.5, "compiling": 0.5, "games": 7, "positions": 9, "champion": 0},
+        "counters": asdict(Counters(iteration=4, seconds=1.5, games=7, positions=9)),
     }
 )
 
@@ -209,13 +229,13 @@ def _manifests() -> SearchStrategy[bytes]:
 def _verify(place: Path, stack: contextlib.ExitStack) -> Run:
     folder = place / "4"
     folder.mkdir()
-    (folder / checkpoint.WEIGHTS).write_bytes(b"no weights")
+    (folder / checkpoint.WEIGHTS).write_bytes(b"not weights")
 
     def run(content: bytes) -> None:
         (folder / checkpoint.MANIFEST).write_bytes(content)
         with contextlib.suppress(TabiaError):
             checkpoint.verify(folder)
-        with contextlib.suppress(ValueError, RecursionError):  # the part after the digests were found right
+        with contextlib.suppress(ValueError, RecursionError):  # the part that follows once the digests are right
             found = json.loads(content)
             if isinstance(found, dict):
                 checkpoint._counters(folder, found)
@@ -247,7 +267,7 @@ def _weights_file() -> bytes:
 
 
 def _headers(valid: bytes) -> SearchStrategy[bytes]:
-    """The file with a header whose JSON is damaged and whose length is right."""
+    """The file with a header of the right length but damaged JSON."""
     length = int.from_bytes(valid[:8], "little")
     header, tensors = valid[8 : 8 + length], valid[8 + length :]
     outer = json.loads(header)
@@ -283,7 +303,7 @@ def _load(place: Path, stack: contextlib.ExitStack) -> Run:
     return run
 
 
-# Metrics, as a report shows them.
+# Metrics, as shown in a report.
 
 _LINE = json.dumps(
     {
@@ -292,20 +312,20 @@ _LINE = json.dumps(
         "progress": 0.5,
         "total_games": 9,
         "positions": 99,
-        "length": 7.5,
+        "game_length": 7.5,
         "draws": 0.25,
         "scores": [0.1, -0.1],
-        "agrees": 0.5,
-        "prior": 0.4,
+        "policy_agreement": 0.5,
+        "played_prior": 0.4,
         "first_moves": {"4": 7},
         "loss_policy": 0.5,
         "loss_value": 0.25,
         "entropy": 1.5,
         "target_entropy": 1.0,
-        "rate": 0.01,
-        "keeps_network": 0.9,
-        "keeps_searched": 1.0,
-        "matches": {"random": {"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
+        "learning_rate": 0.01,
+        "agreement_network": 0.9,
+        "agreement_search": 1.0,
+        "matches": {"random": {"score": 0.9, "low": 0.8, "high": 1.0, "games": 40}},
     }
 )
 
@@ -313,7 +333,7 @@ _LINE = json.dumps(
 def _metrics() -> SearchStrategy[bytes]:
     changes = st.dictionaries(st.sampled_from(tuple(json.loads(_LINE))), JSON, max_size=4)
     changed = changes.map(lambda found: json.dumps(json.loads(_LINE) | found).encode())
-    names = st.dictionaries(pieces("random"), st.just({"share": 0.9, "low": 0.8, "high": 1.0, "games": 40}), max_size=3)
+    names = st.dictionaries(pieces("random"), st.just({"score": 0.9, "low": 0.8, "high": 1.0, "games": 40}), max_size=3)
     named = names.map(lambda found: json.dumps(json.loads(_LINE) | {"matches": found}).encode())
     return st.lists(st.one_of(changed, named, damaged([_LINE.encode()])), max_size=3).map(b"\n".join)
 
@@ -325,10 +345,16 @@ def _report(place: Path, stack: contextlib.ExitStack) -> Run:
         run_directory.metrics.write_bytes(content)
         (place / "machine.json").write_bytes(b"[" + content.replace(b"\n", b",") + b"]")
         lines = metrics.read(run_directory)
-        text = report.compose(
-            report.Found(run_directory, config, GAME, lines, strength.measured(lines), {}, "No ratings."),
-            network="none",
+        contents = report.Contents(
+            run=run_directory,
+            config=config,
+            game=GAME,
+            lines=lines,
+            evaluations=strength.measured(lines),
+            figures={},
+            ratings="No ratings.",
         )
+        text = report.compose(contents, network="none")
         outside = re.sub(r"(?<!\\)`[^`]*`", "", text)  # in code spans Markdown is literal
         assert "<" not in outside and "\x1b" not in text
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.laws import Law, paper, play, reading
+from tabia.games.laws import Law, declaration, notation, rules
 from tabia.games.tictactoe import State, TicTacToe
 
 
@@ -279,7 +279,7 @@ class OneView(Broken):
 
 @dataclass(frozen=True)
 class WildHeuristic(Broken):
-    """A heuristic that counts stones instead of judging within -1 to 1."""
+    """A heuristic that counts stones instead of staying within -1 to 1."""
 
     def heuristic(self, state: State) -> Array:
         return jnp.bitwise_count(state.stones).astype(jnp.float32)
@@ -403,40 +403,40 @@ class Endless(Game):
 
 
 BROKEN: list[tuple[Game, set[Law]]] = [
-    (Mutable(), {paper.is_a_constant}),
-    (Unequal(), {paper.is_a_constant}),
-    (BorrowedId(), {paper.is_made_by_its_id}),
-    (LostId(), {paper.is_made_by_its_id}),
-    (NoRoomForZero(), {paper.declares_possible_numbers, play.scores_stay_in_range}),
-    (NegativeVersion(), {paper.declares_possible_numbers}),
-    (DriftingType(), {paper.keeps_shapes}),
-    (WeakType(), {paper.keeps_shapes}),
-    (NarrowObservation(), {paper.answers_in_shape}),
-    (WholeScores(), {paper.answers_in_shape}),
-    (FoldedSymmetry(), {paper.turns_are_permutations}),
-    (WrongSymmetry(), {play.turned_games_are_games}),
-    (MoverOutOfRange(), {play.mover_is_a_seat}),
-    (EarlyScores(), {play.scores_wait}),
-    (ScoresOutOfRange(), {play.scores_stay_in_range}),
-    (LegalAfterTheEnd(), {play.moves_exist_until_the_end}),
-    (NoMoveLeft(), {play.moves_exist_until_the_end, play.ends_in_time}),
-    (IllegalCounts(), {play.illegal_moves_change_nothing}),
-    (GoesOnAfterTheEnd(), {play.nothing_follows_the_end}),
-    (TooLong(), {play.ends_in_time}),
-    (IdleMove(), {play.legal_moves_change_something, play.ends_in_time}),
-    (HiddenChance(), {play.chance_is_declared, play.alone_as_in_a_batch, play.equal_words_mean_one_future}),
-    (HiddenDice(), {play.same_moves_same_game, play.chance_is_declared}),
-    (OtherwiseCompiled(), {play.alone_as_in_a_batch}),
-    (NotANumber(), {play.observations_are_numbers}),
-    (OneView(), {play.mover_observes_by_default}),
-    (WildHeuristic(), {play.heuristic_is_a_judgment}),
-    (CollidingWords(), {play.equal_words_mean_one_future}),
-    (MisreadName(), {reading.move_names_come_back, reading.names_need_no_position}),
-    (OneNameForTwo(), {reading.move_names_come_back, reading.games_come_back_from_text}),
-    (NameOfTwoWords(), {reading.names_are_single_words, reading.games_come_back_from_text}),
-    (ForgetfulNames(), {reading.names_need_no_position}),
-    (Blank(), {reading.drawings_are_text}),
-    (UnclosedPicture(), {reading.pictures_are_svg}),
-    (WebPage(), {reading.pictures_are_svg}),
-    (CrashingDrawing(), {reading.drawings_are_text}),
+    (Mutable(), {declaration.is_a_constant}),
+    (Unequal(), {declaration.is_a_constant}),
+    (BorrowedId(), {declaration.is_made_by_its_id}),
+    (LostId(), {declaration.is_made_by_its_id}),
+    (NoRoomForZero(), {declaration.declares_possible_numbers, rules.scores_stay_in_range}),
+    (NegativeVersion(), {declaration.declares_possible_numbers}),
+    (DriftingType(), {declaration.keeps_shapes}),
+    (WeakType(), {declaration.keeps_shapes}),
+    (NarrowObservation(), {declaration.answers_in_shape}),
+    (WholeScores(), {declaration.answers_in_shape}),
+    (FoldedSymmetry(), {declaration.symmetries_are_permutations}),
+    (WrongSymmetry(), {rules.symmetric_games_agree}),
+    (MoverOutOfRange(), {rules.mover_is_a_seat}),
+    (EarlyScores(), {rules.scores_wait}),
+    (ScoresOutOfRange(), {rules.scores_stay_in_range}),
+    (LegalAfterTheEnd(), {rules.moves_exist_until_the_end}),
+    (NoMoveLeft(), {rules.moves_exist_until_the_end, rules.ends_in_time}),
+    (IllegalCounts(), {rules.illegal_moves_change_nothing}),
+    (GoesOnAfterTheEnd(), {rules.nothing_follows_the_end}),
+    (TooLong(), {rules.ends_in_time}),
+    (IdleMove(), {rules.legal_moves_change_something, rules.ends_in_time}),
+    (HiddenChance(), {rules.chance_is_declared, rules.alone_as_in_a_batch, rules.equal_words_mean_one_future}),
+    (HiddenDice(), {rules.same_moves_same_game, rules.chance_is_declared}),
+    (OtherwiseCompiled(), {rules.alone_as_in_a_batch}),
+    (NotANumber(), {rules.observations_are_numbers}),
+    (OneView(), {rules.mover_observes_by_default}),
+    (WildHeuristic(), {rules.heuristic_is_in_range}),
+    (CollidingWords(), {rules.equal_words_mean_one_future}),
+    (MisreadName(), {notation.move_names_come_back, notation.names_need_no_position}),
+    (OneNameForTwo(), {notation.move_names_come_back, notation.games_come_back_from_text}),
+    (NameOfTwoWords(), {notation.names_are_single_words, notation.games_come_back_from_text}),
+    (ForgetfulNames(), {notation.names_need_no_position}),
+    (Blank(), {notation.drawings_are_text}),
+    (UnclosedPicture(), {notation.pictures_are_svg}),
+    (WebPage(), {notation.pictures_are_svg}),
+    (CrashingDrawing(), {notation.drawings_are_text}),
 ]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tabia.games import GameError, laws, make
 from tabia.games.adapters import equality
 from tabia.games.adapters.host import HostGame
-from tabia.solvers.enumeration import TooLarge, positions_by_ply
+from tabia.solvers.enumeration import positions_by_ply
+from tabia.solvers.errors import TooLarge
 from tabia.solvers.exact import solve
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -135,7 +136,7 @@ def with_(**changed) -> type:
 
 
 def test_mirrored_actions_are_enough_without_observe():
-    swapped = [4, 5, 2, 3, 0, 1]  # worth other sums, so it is no symmetry of this game
+    swapped = [4, 5, 2, 3, 0, 1]  # changes sums, so it is not a symmetry of this game
     assert [turn.actions.tolist() for turn in HostGame(with_(symmetries=[swapped])).symmetries] == [
         [*range(6)],
         swapped,
@@ -144,12 +145,12 @@ def test_mirrored_actions_are_enough_without_observe():
         verdict.law for verdict in laws.check(HostGame(with_(symmetries=[swapped])), games=8) if not verdict.holds
     }
     assert broken == {
-        "A game played turned shows the turned board and legal moves, and the same mover, end and scores."
+        "A game played under a symmetry shows the transformed board and moves, and the same mover, end and scores."
     }
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"position": lambda self: None}, r"class Pairs: position\(\) is the same as .*, but legal_moves\(\)"),
         (
@@ -166,8 +167,8 @@ def test_mirrored_actions_are_enough_without_observe():
         ({"legal_moves": lambda self: [1.0]}, r"legal_moves\(\) has 1.0, a float"),
     ],
 )
-def test_says_what_is_wrong(changed, said):
-    with pytest.raises(GameError, match=said):
+def test_mistakes_are_explained(changed, message):
+    with pytest.raises(GameError, match=message):
         HostGame(with_(**changed))
 
 
@@ -177,9 +178,9 @@ def _keep_generator(self):
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
-        ({}, r"told apart by all its attributes \(taken\)\. If .* define position\(\)"),
+        ({}, r"compared by all attributes \(taken\)\. If .* define position\(\)"),
         (
             {"__init__": _keep_generator},
             r"Move sequences were counted, .* attribute 'source' holds a type. Define position\(\)",
@@ -187,8 +188,8 @@ def _keep_generator(self):
         ({"position": lambda self: self.taken}, r"^Pairs has more than 20 positions, too many to solve exactly\.$"),
     ],
 )
-def test_too_many_positions_are_named_for_what_they_are(changed, said):
-    with pytest.raises(TooLarge, match=said) as refusal:
+def test_too_many_positions_come_with_advice(changed, message):
+    with pytest.raises(TooLarge, match=message) as refusal:
         solve(HostGame(with_(**changed)), limit=20)
     assert "limit" not in str(refusal.value)
 

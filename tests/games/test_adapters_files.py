@@ -105,53 +105,55 @@ def test_nothing_is_left_behind(folder):
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
+    ("id", "message"),
     [
         ("con.py:Coin", "There is no file con.py. Did you mean coin.py"),
         ("nowhere/coin.py:Coin", "There is no file nowhere/coin.py"),
         ("coin.py:Con", "coin.py has no class 'Con'. Did you mean Coin?"),
         ("coin.py:", "coin.py has no class ''. Known: Coin"),
         ("coin.py:beside", "coin.py has no class 'beside'"),
-        ("one.py:Loose", "one.py, line 24, class Loose: to be a game it still needs init, legal"),
-        ("one.py:Half", "still needs init, legal, max_moves, mover, num_actions, observation_shape"),
+        ("one.py:Loose", "one.py, line 24, class Loose: a game also needs init, legal"),
+        ("one.py:Half", "also needs init, legal, max_moves, mover, num_actions, observation_shape"),
         ("one.py:One:sise=3", "one.py, class One: it has no parameter 'sise'. Did you mean size?"),
-        ("one.py:One:size=x", "one.py, class One: size=x: an integer is needed."),
-        ("one.py:One:size=1.5", "one.py, class One: size=1.5: an integer is needed."),
+        ("one.py:One:size=x", "one.py, class One: size=x: expected an integer."),
+        ("one.py:One:size=1.5", "one.py, class One: size=1.5: expected an integer."),
     ],
 )
-def test_says_what_is_missing(folder, id, said):
+def test_missing_parts_are_named(folder, id, message):
     with pytest.raises(GameError) as refusal:
         make(id)
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("x = 1\nclass A(:\n", "bad.py, line 2: invalid syntax: class A(:"),
         ("import json\n\nimport nothing_\n", "bad.py, line 3: the file could not be imported: ModuleNotFoundError"),
         ("def f():\n    return 1 / 0\nf()\n", "bad.py, line 2: the file could not be imported: ZeroDivisionError"),
         ("raise SystemExit(3)\n", "bad.py, line 1: the file could not be imported: SystemExit: 3"),
         ("x = 1\n", "bad.py has no class 'A'. It defines no class."),
-        ("class A:\n    pass\n", "bad.py, class A: to be a game it still needs\n    num_players"),
+        ("class A:\n    pass\n", "bad.py, class A: a game also needs\n    num_players"),
     ],
 )
-def test_says_where_a_file_fails(folder, source, said):
+def test_errors_in_a_file_name_the_line(folder, source, message):
     (folder / "bad.py").write_text(source)
     with pytest.raises(GameError) as refusal:
         make("bad.py:A")
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
     assert refusal.value.__suppress_context__ or refusal.value.__context__ is None  # no traceback of ours
 
 
 def test_array_rules_must_be_frozen(folder):
     (folder / "thawed.py").write_text(ARRAY.replace("(frozen=True)", ""))
-    with pytest.raises(GameError, match=r"thawed.py, class One: a game is a constant; write @dataclass\(frozen=True\)"):
+    with pytest.raises(
+        GameError, match=r"thawed.py, class One: a game must be immutable; write @dataclass\(frozen=True\)"
+    ):
         make("thawed.py:One")
 
 
-def test_a_rare_mistake_is_told_without_a_traceback(folder):
-    """The random games played before a class is taken cannot find everything; commands and laws still speak plainly."""
+def test_a_rare_mistake_is_reported_without_a_traceback(folder):
+    """The random games that test a class cannot find everything; commands and laws still report it in one line."""
     rare = PLAIN.replace("2, 2, 1", "2, 2, 12").replace("bool(self.played)", "len(self.played) == 12")
     late = "self.played.append(move); self.played == [1] * 12 and no_such_name"
     (folder / "rare.py").write_text(rare.replace("self.played.append(move)", late))

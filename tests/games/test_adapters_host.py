@@ -1,4 +1,4 @@
-"""Plain Python classes through the host adapter: against their own objects, in batches, and when they are wrong."""
+"""Plain Python classes through the host adapter: compared with their own objects, in batches, and broken ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 from tabia.games import GameError, laws
 from tabia.games.adapters import objects
 from tabia.games.adapters.host import HostGame
-from tabia.games.adapters.objects import Objects, said_plainly
+from tabia.games.adapters.objects import Objects, unwrap_errors
 from tabia.games.adapters.plain import Plain
 from tabia.games.history import History
 
 
 class Pick:
-    """Three seats take cards 0 to 5 in turn, whoever takes card 0 again moves; the highest sum wins."""
+    """Three seats take cards 0 to 5 in turn, and again after taking card 0; the highest sum wins."""
 
     num_players = 3
     num_actions = 6
@@ -84,7 +84,7 @@ def test_every_game_agrees_with_the_objects_themselves(pick):
                 position.apply(int(order[ply]))
 
 
-def test_a_class_without_eyes_sees_who_played_what(pick):
+def test_a_class_without_observe_sees_who_played_what(pick):
     state = pick.init(jax.random.key(0))
     for action in (4, 0, 2):  # seats 0, 1 and 1 again
         state = pick.step(state, jnp.int32(action))
@@ -119,7 +119,7 @@ def test_heuristic_and_names_come_from_the_class(pick):
     assert pick.move_name(3) == "3"  # without a position a move is its number
 
 
-def test_what_was_forgotten_is_played_again(monkeypatch):
+def test_a_position_dropped_from_the_cache_is_replayed(monkeypatch):
     monkeypatch.setattr(objects, "_MEMORY", 0)  # the least that is ever kept: 256 positions
     small, whole = Objects(Plain(Pick)), HostGame(Pick)
     orders = np.array(list(itertools.permutations(range(6))), np.int32)
@@ -145,13 +145,13 @@ def with_(**changed) -> type:
     return type("Wrong", (Pick,), changed)
 
 
-def _draw_lots(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on purpose)
+def _play_at_random(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on purpose)
     self.taken[self.turn].append(move)
     self.turn = next(lots) % 3
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (
             {"apply": lambda self, move: 1 / 0},
@@ -167,19 +167,19 @@ def _draw_lots(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared on p
         ({"scores": lambda self: [1, 2]}, r"scores\(\) is \[1.0, 2.0\], not 3 finite numbers, after moves"),
         ({"max_moves": 5}, r"is_over\(\) is False after max_moves = 5 moves: raise max_moves"),
         ({"observe": lambda self, seat: [[1.0]], "observation_shape": (1, 1, 1)}, r"observe\(0\) has shape \(1, 1\)"),
-        ({"observe": lambda self, seat: [[1.0]]}, "observation_shape go together"),
-        ({"num_actions": 0}, "num_actions is 0; it must be a whole number from 1"),
-        ({"chance": True}, "cannot draw lots"),
-        ({"apply": _draw_lots}, "two different positions when played twice"),
-        ({"taken": [[], [], []], "__init__": lambda self: setattr(self, "turn", 0)}, "share something"),
+        ({"observe": lambda self, seat: [[1.0]]}, "observation_shape belong together"),
+        ({"num_actions": 0}, "num_actions is 0; expected a whole number of at least 1"),
+        ({"chance": True}, "cannot use chance"),
+        ({"apply": _play_at_random}, "two different positions when played twice"),
+        ({"taken": [[], [], []], "__init__": lambda self: setattr(self, "turn", 0)}, "share state"),
     ],
 )
-def test_says_what_is_wrong_with_a_class(changed, said):
-    with pytest.raises(GameError, match=said):
+def test_mistakes_in_a_class_are_explained(changed, message):
+    with pytest.raises(GameError, match=message):
         HostGame(with_(**changed))
 
 
-def test_lists_everything_that_is_missing():
+def test_everything_missing_is_listed():
     class Empty:
         num_players = 2
 
@@ -192,7 +192,7 @@ def test_lists_everything_that_is_missing():
     assert missing == ["num_actions", "max_moves", "def legal_moves", "def mover", "def is_over", "def scores"]
 
 
-def test_errors_inside_compiled_code_are_said_plainly(caplog):
+def test_errors_inside_compiled_code_are_unwrapped(caplog):
     game = HostGame(with_(apply=_fail_late))
     state = game.init(jax.random.key(0))
     game.objects._kept.clear()  # as if forgotten
@@ -200,7 +200,7 @@ def test_errors_inside_compiled_code_are_said_plainly(caplog):
     try:
         with pytest.raises(GameError, match=r"apply\(5\) raised ValueError at line \d+ \(late\), at the start"):
             game.step(state, jnp.int32(5))
-        with pytest.raises(GameError, match=r"^class Wrong: apply\(4\) raised ValueError"), said_plainly():
+        with pytest.raises(GameError, match=r"^class Wrong: apply\(4\) raised ValueError"), unwrap_errors():
             jax.block_until_ready(jax.jit(game.step)(state, jnp.int32(4)))
         assert caplog.records == [], "JAX's own traceback adds nothing"
     finally:

@@ -1,4 +1,4 @@
-"""pgx's games behind our protocol: against pgx itself, against OpenSpiel's names, and against the laws."""
+"""The pgx adapter, compared with pgx itself, OpenSpiel's names, and the laws."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def disagreements(name: str, plies: int, games: int) -> tuple[dict[str, int], in
         return (game.step(ours, action, dealt), state, first), apart
 
     def play(key):
-        state = theirs.init(key)  # whoever pgx lets begin
+        state = theirs.init(key)  # pgx chooses who moves first
         start = (game.init(key), state, state.current_player)
         (ours, _, _), apart = jax.lax.scan(ply, start, jax.random.split(key, plies))
         return apart, game.over(ours), state.current_player
@@ -124,26 +124,26 @@ def names_along(name: str, plies: int, seed: int, without: tuple[str, ...] = ())
     ],
 )
 def test_moves_are_named_as_in_openspiel(name, theirs, without):
-    judge = pyspiel.load_game(theirs).new_initial_state()
+    oracle = pyspiel.load_game(theirs).new_initial_state()
     positions = list(names_along(name, 50, seed=3, without=without))
     assert len(positions) == 50
     for names, chosen in positions:
-        known = {judge.action_to_string(action).split()[-1].lower(): action for action in judge.legal_actions()}
+        known = {oracle.action_to_string(action).split()[-1].lower(): action for action in oracle.legal_actions()}
         assert {move.lower() for move in names} == set(known) - set(without)
-        judge.apply_action(known[chosen.lower()])
+        oracle.apply_action(known[chosen.lower()])
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_chess_moves_are_uci(seed):
-    judge = pyspiel.load_game("chess").new_initial_state()
+    oracle = pyspiel.load_game("chess").new_initial_state()
     positions = list(names_along("chess", 120, seed=seed))
     assert len(positions) == 120
     for names, chosen in positions:
-        assert {judge.parse_move_to_action(move) for move in names} == set(judge.legal_actions())
-        judge.apply_action(judge.parse_move_to_action(chosen))
+        assert {oracle.parse_move_to_action(move) for move in names} == set(oracle.legal_actions())
+        oracle.apply_action(oracle.parse_move_to_action(chosen))
 
 
-def test_chess_speaks_of_castling_capture_in_passing_and_promotion():
+def test_chess_names_castling_en_passant_and_promotion():
     game = make("pgx:chess")
     castled = Session.from_moves(game, "e2e4 e7e5 g1f3 b8c6 f1c4 g8f6 e1g1").state
     assert game.draw(castled).splitlines()[7] == "1 R N B Q . R K ."
@@ -191,17 +191,17 @@ def test_backgammon_is_drawn_when_it_lasts_too_long():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("conect_four", "connect_four"),
         ("go", "go_9x9"),
-        ("kuhn_poker", "hides cards"),
+        ("kuhn_poker", "has hidden information"),
         ("2048", "single player"),
         ("minatar-breakout", "single player"),
     ],
 )
-def test_refuses_what_it_cannot_play(name, said):
-    with pytest.raises(GameError, match=said):
+def test_refuses_what_it_cannot_play(name, message):
+    with pytest.raises(GameError, match=message):
         make(f"pgx:{name}")
 
 
@@ -210,7 +210,7 @@ def test_every_game_of_pgx_is_played_or_refused_with_a_reason():
     assert set(pgx.available_envs()) <= set(adapter.BOARDS) | refused
 
 
-def test_says_what_to_install(monkeypatch):
+def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pgx", None)
     adapter._rules.cache_clear()
     with pytest.raises(GameError, match=r"install tabia\[pgx\]"):

@@ -1,4 +1,4 @@
-"""OpenSpiel's games through the host adapter: against OpenSpiel itself, and against the laws."""
+"""The OpenSpiel adapter, compared with OpenSpiel itself and the laws."""
 
 from __future__ import annotations
 
@@ -75,33 +75,33 @@ def test_moves_that_differ_only_in_case_get_their_numbers():
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
+    ("id", "message"),
     [
         ("spiel:conect_four", "Did you mean connect_four"),
         ("spiel:connect_four:row=5", "takes no parameter 'row'. Did you mean rows"),
         ("spiel:tic_tac_toe:rows=5", "takes no parameter 'rows'. It takes none."),
         ("spiel:connect_four:rows=0", "spiel:connect_four:rows=0: max_moves is 0"),
-        ("spiel:kuhn_poker", "hides something"),
+        ("spiel:kuhn_poker", "has hidden information"),
         ("spiel:matrix_pd", "at the same time"),
         ("spiel:catch", "single player"),
         ("spiel:backgammon", "use pgx:backgammon"),
         ("spiel:misere", "Missing parameter game"),
     ],
 )
-def test_refuses_what_it_cannot_play(id, said):
+def test_refuses_what_it_cannot_play(id, message):
     with pytest.raises(GameError) as refusal:
         make(id)
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
 
 
-def test_ids_come_back():
+def test_ids_round_trip():
     for name in ("spiel:tic_tac_toe", "spiel:connect_four:rows=5", "spiel:connect_four:columns=8,rows=5"):
         assert make(name).id == name
         assert make(name) == make(name)
     assert make("spiel:connect_four:rows=5,history=2").observation_shape == (5, 7, 10)
 
 
-def test_says_what_to_install(monkeypatch):
+def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     spiel._rules.cache_clear()
     with pytest.raises(GameError, match=r"install tabia\[spiel\]"):

@@ -19,7 +19,7 @@ LEGAL = "return state.total + jnp.arange(1, 4) <= self.goal"
 OVER = "return state.total == self.goal"
 
 MISTAKES = {
-    # what is replaced, by what, the method, a part of the line it must point at, what must be said
+    # the text replaced, its replacement, the method, a part of the reported line, the message
     "if": (
         ADD,
         "        total = state.total + 1 if played else state.total",
@@ -68,7 +68,7 @@ MISTAKES = {
         "State(total, mover)",
         "step",
         "def step",
-        "returns None; init returned a State",
+        "returns None; expected the same as init, a State",
     ),
     "weak": (START, "State(total=0, mover=jnp.int32(0))", "init", "def init", "state.total without a fixed dtype"),
     "random": (
@@ -97,7 +97,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_one_sentence_with_its_place(folder, mistake):
-    before, after, method, at, said = MISTAKES[mistake]
+    before, after, method, at, message = MISTAKES[mistake]
     assert RACE.count(before) == 1
     (folder / "race.py").write_text(RACE.replace(before, after), encoding="utf-8")
     with pytest.raises(GameError) as refusal:
@@ -105,10 +105,10 @@ def test_a_mistake_is_one_sentence_with_its_place(folder, mistake):
     text, lines = str(refusal.value), (folder / "race.py").read_text(encoding="utf-8").splitlines()
     line = next((number for number, code in enumerate(lines, start=1) if at and at in code), None)
     assert text.startswith(f"race.py, line {line}, Race.{method}: " if line else f"race.py, Race.{method}: ")
-    assert said in text and "\n" not in text
+    assert message in text and "\n" not in text
 
 
-def test_every_command_says_it_once(folder):
+def test_every_command_reports_it_once(folder):
     (folder / "race.py").write_text(RACE.replace(*MISTAKES["if"][:2]), encoding="utf-8")
     for command in (["check"], ["show"], ["match", "random", "random"]):
         result = CliRunner().invoke(app, [command[0], "race.py:Race", *command[1:]])
@@ -126,7 +126,7 @@ def test_tables_filled_on_first_use_may_draw_numbers(folder):
     assert make("race.py:Race").num_actions == 3
 
 
-def test_a_key_is_no_python_randomness(folder):
+def test_drawing_from_the_key_is_allowed(folder):
     source = RACE.replace("import random", "import jax").replace(
         "    num_actions = 3", "    num_actions = 3\n    chance = True"
     )

@@ -9,8 +9,8 @@ import pytest
 
 from tabia.games import make
 from tabia.games.boards import Drawing, position, view
+from tabia.games.chinese_checkers.star import star
 from tabia.games.session import Session
-from tabia.games.star import star
 
 GAMES = (
     "tictactoe",
@@ -76,9 +76,9 @@ def test_a_path_ends_on_an_empty_cell_where_the_piece_then_stands(id: str) -> No
 
 
 @pytest.mark.parametrize("id", ["chinese-checkers", "chinese-checkers:fields=121"])
-def test_every_hop_of_a_ladder_goes_over_one_piece_to_an_empty_field(id: str) -> None:
+def test_every_jump_of_a_chain_goes_over_one_piece_to_an_empty_field(id: str) -> None:
     board = star(2 if id == "chinese-checkers" else 4)
-    ladders = 0
+    chains = 0
     for session in prefixes(id):
         shown = position(session)
         pieces = shown["pieces"]
@@ -86,7 +86,7 @@ def test_every_hop_of_a_ladder_goes_over_one_piece_to_an_empty_field(id: str) ->
             path = entry["path"]
             if len(path) == 2 and path[1] in board.neighbors[path[0]]:
                 continue
-            ladders += 1
+            chains += 1
             for here, there in pairwise(path):
                 middle = (board.points[here] + board.points[there]) / 2
                 near = [field for field in board.neighbors[here] if field < len(pieces)]
@@ -94,7 +94,7 @@ def test_every_hop_of_a_ladder_goes_over_one_piece_to_an_empty_field(id: str) ->
                 assert len(over) == 1
                 assert shown["pieces"][over[0]] >= 0
                 assert shown["pieces"][there] == -1
-    assert ladders > 10
+    assert chains > 10
 
 
 def test_jumps_of_one_piece_in_checkers_are_one_path() -> None:

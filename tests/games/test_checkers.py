@@ -83,7 +83,7 @@ def test_perft_is_the_published_one():
 
 
 class SpielCheckers(Checkers):
-    """Checkers with OpenSpiel's draw: forty actions without a capture, whoever moves."""
+    """Checkers with OpenSpiel's draw: forty actions without a capture, of men too."""
 
     def progress(self, jumped, man):
         return jumped
@@ -131,13 +131,13 @@ def spiel_tables():
 
 def test_agrees_with_openspiel_over_2000_games():
     pyspiel = pytest.importorskip("pyspiel")
-    judge, count = pyspiel.load_game("checkers"), 2000
+    oracle, count = pyspiel.load_game("checkers"), 2000
     boards, legals, movers, overs, scores, actions = record(SpielCheckers(no_progress=40, limit=1000), count, seed=3)
     numbers, beside = spiel_tables()
     marks = np.frombuffer(b".o8+*", np.uint8)  # empty, seat 0's men and kings, seat 1's
     results, again = set(), 0
     for b in range(count):
-        state = judge.new_initial_state()
+        state = oracle.new_initial_state()
         for t in range(len(actions)):
             board = boards[t, b].reshape(-1)[::-1]
             picture = np.frombuffer(str(state).encode()[:80], np.uint8).reshape(8, 10)[:, 1:9].reshape(-1)
@@ -148,10 +148,10 @@ def test_agrees_with_openspiel_over_2000_games():
                 break
             seat = movers[t, b]
             assert state.current_player() == seat
-            judged = numbers[seat] + (board[beside[seat]] != 0)  # each of our actions in OpenSpiel's numbers
+            theirs = numbers[seat] + (board[beside[seat]] != 0)  # each of our actions in OpenSpiel's numbers
             assert (beside[seat, legals[t, b]] >= 0).all()
-            assert np.sort(judged[legals[t, b]]).tolist() == state.legal_actions()
-            state.apply_action(int(judged[actions[t, b]]))
+            assert np.sort(theirs[legals[t, b]]).tolist() == state.legal_actions()
+            state.apply_action(int(theirs[actions[t, b]]))
             again += state.current_player() == seat
         assert overs[t, b]
         results.add(scores[t, b, 0].item())
@@ -230,7 +230,7 @@ def test_a_king_may_come_back_to_where_it_began():
     ("black", "red", "mover", "shuts_in", "loser"),
     [("12", "19 20", 1, "20-16", 0), ("13 14", "21", 0, "13-17", 1)],
 )
-def test_who_cannot_move_has_lost(black, red, mover, shuts_in, loser):
+def test_a_seat_that_cannot_move_loses(black, red, mover, shuts_in, loser):
     blocked = play(set_up(black, red, mover), shuts_in)
     assert GAME.over(blocked)
     assert int(GAME.mover(blocked)) == loser
@@ -254,7 +254,7 @@ def test_eighty_idle_actions_are_a_draw():
     assert not GAME.legal(drawn).any()
 
 
-def test_a_move_of_a_man_begins_the_count_anew():
+def test_a_move_of_a_man_resets_the_count():
     shuffle = " ".join(["1-6 32-27 6-1 27-32"] * 19)
     state = play(set_up("K1 5", "K32"), f"{shuffle} 5-9 32-27 1-6 27-32 6-1 32-27")
     assert not GAME.over(state)
@@ -293,7 +293,7 @@ def test_a_win_by_the_eightieth_idle_action_is_a_win():
     assert GAME.scores(play(almost, "20-24")).tolist() == [0.0, 0.0]  # not shut in: drawn
 
 
-def test_repetition_is_no_draw():
+def test_repetition_is_not_a_draw():
     state = set_up("K1 5", "K32")
     for _ in range(6):
         state = play(state, "1-6 32-27 6-1 27-32")
@@ -327,7 +327,7 @@ def test_material_is_the_heuristic():
 
 
 @pytest.mark.parametrize("action", [0, 3, 45, 127])
-def test_what_is_not_legal_changes_nothing(action):
+def test_an_illegal_action_changes_nothing(action):
     start = GAME.init(jax.random.key(0))
     assert same(step(start, jnp.int32(action)), start)
 

@@ -1,4 +1,4 @@
-"""Schulte's Chinese checkers against a slow twin, its own counts, and positions set by hand."""
+"""Schulte's Chinese checkers against a slow reference, its own counts, and positions set by hand."""
 
 from xml.etree import ElementTree
 
@@ -11,7 +11,7 @@ from tabia import games
 from tabia.games import GameError, IllegalMove
 from tabia.games.chinese_checkers import ChineseCheckers, State
 
-from . import chinese_checkers_twin as twin
+from . import schulte_reference as reference
 
 GAME = ChineseCheckers()
 NAMES = [GAME.move_name(action) for action in range(GAME.num_actions)]  # as seat 0 says them
@@ -30,7 +30,7 @@ START = """
 
 
 def gains() -> np.ndarray:
-    """The rows each action goes up, e(a) of Schulte's section 4.2."""
+    """The rows each action advances, e(a) of Schulte 2021, section 4.2."""
     ends = [name.split("-")[:2] for name in NAMES[:PASS]]
     return np.array([ord(end[0]) - ord(start[0]) if end != "off" else 0 for start, end in ends] + [0])
 
@@ -78,28 +78,28 @@ def legal(state: State) -> set[str]:
     return {GAME.move_name(action, state) for action in np.flatnonzero(GAME.legal(state))}
 
 
-def test_random_games_agree_with_the_twin() -> None:
+def test_random_games_agree_with_the_reference() -> None:
     names = names_by_seat()
     states, actions = random_games(2_000, seed=3)
     allowed, endings = masks(states), {}
     for game in range(len(actions)):
-        judge = twin.Twin()
+        slow = reference.Reference()
         open_moves = np.split(*_by_position(allowed[game]))
         for moves in range(GAME.max_moves + 1):
             seat = moves % 3
             spoken = names[seat]
-            assert {spoken[action] for action in open_moves[moves].tolist()} == judge.legal()
-            assert states.settled[game, moves].tolist() == list(judge.points.values())
-            assert states.moves[game, moves] == judge.moves
-            if judge.over:
+            assert {spoken[action] for action in open_moves[moves].tolist()} == slow.legal()
+            assert states.settled[game, moves].tolist() == list(slow.points.values())
+            assert states.moves[game, moves] == slow.moves
+            if slow.over:
                 break
-            assert judge.player == seat + 1
-            judge.play(spoken[actions[game, moves]])
+            assert slow.player == seat + 1
+            slow.play(spoken[actions[game, moves]])
         assert not allowed[game, moves:].any()
         assert (states.settled[game, moves:] == states.settled[game, moves]).all()
-        ending = tuple(sorted(judge.points.values(), reverse=True)), judge.moves < GAME.max_moves
+        ending = tuple(sorted(slow.points.values(), reverse=True)), slow.moves < GAME.max_moves
         endings[ending] = endings.get(ending, 0) + 1
-    # The games meet what they are to be judged on: second places, first places cut off at the stop, and none at all.
+    # The games include second places, first places at the move limit, and games without a place.
     assert min(endings[(3, 1, 0), True], endings[(3, 0, 0), False], endings[(0, 0, 0), False]) >= 20, endings
 
 
@@ -110,25 +110,25 @@ def _by_position(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def random_boards(count: int) -> np.ndarray:
-    """[count, F] any number of pieces wherever their seats may stand, more crowded and mixed than games make it."""
+    """[count, F] random boards, more crowded and mixed than those of games."""
     rng = np.random.default_rng(0)
     seats = rng.integers(0, 3, (count, GAME.fields))
-    open_to = np.array([[field in twin.ACCESSIBLE[seat + 1] for seat in range(3)] for field in twin.BOARD])
+    open_to = np.array([[field in reference.ACCESSIBLE[seat + 1] for seat in range(3)] for field in reference.BOARD])
     taken = np.take_along_axis(open_to, seats.T, axis=1).T & (rng.random(seats.shape) < rng.random((count, 1)))
     return np.where(taken, seats, -1).astype(np.int32)
 
 
-def test_random_boards_agree_with_the_twin() -> None:
+def test_random_boards_agree_with_the_reference() -> None:
     boards, names = random_boards(6_000), names_by_seat()
     states = jax.jit(jax.vmap(GAME.arrange))(boards, jnp.arange(len(boards), dtype=jnp.int32) % 3)
     passes = 0
     for board, moves, settled, mask in zip(*map(np.asarray, states[:3]), masks(states), strict=True):
-        judge = twin.Twin()
-        judge.moves = int(moves)
-        judge.board = dict(zip(twin.BOARD, (board + 1).tolist(), strict=True))
-        judge.award()
-        assert {names[moves][action] for action in np.flatnonzero(mask)} == judge.legal()
-        assert settled.tolist() == list(judge.points.values())
+        slow = reference.Reference()
+        slow.moves = int(moves)
+        slow.board = dict(zip(reference.BOARD, (board + 1).tolist(), strict=True))
+        slow.award()
+        assert {names[moves][action] for action in np.flatnonzero(mask)} == slow.legal()
+        assert settled.tolist() == list(slow.points.values())
         passes += bool(mask[PASS])
     assert passes > 100
 
@@ -138,36 +138,40 @@ def test_the_mover_sees_the_board_turned() -> None:
     seen = np.asarray(jax.jit(jax.vmap(jax.vmap(GAME.observe)))(states))
     names = names_by_seat()
     for game in range(len(actions)):
-        judge = twin.Twin()
+        slow = reference.Reference()
         for moves in range(GAME.max_moves):
             pieces, fields, end = np.split(seen[game, moves], [3, 4], axis=-1)
             array = np.where(fields[..., 0] == 0, 4, np.where(pieces.any(axis=-1), pieces.argmax(axis=-1) + 1, 0))
-            assert array.tolist() == judge.rotated()
-            assert {tuple(cell) for cell in np.argwhere(end[..., 0]).tolist()} == twin.ENDS[1]
-            if judge.over:
+            assert array.tolist() == slow.rotated()
+            assert {tuple(cell) for cell in np.argwhere(end[..., 0]).tolist()} == reference.ENDS[1]
+            if slow.over:
                 break
-            judge.play(names[moves % 3][actions[game, moves]])
+            slow.play(names[moves % 3][actions[game, moves]])
 
 
 def dead_actions() -> dict[str, set[str]]:
     """The moves the thesis (section 2.2) says are illegal in every board state, by its reasons, for player one."""
-    own, end, grid = sorted(twin.ACCESSIBLE[1]), twin.ENDS[1], lambda field: (field[0] % 2, field[1] % 2)
-    steps = {(field, way): twin.beyond(field, step, 1) for field in own for way, step in twin.DIRECTIONS.items()}
+    own, end, grid = sorted(reference.ACCESSIBLE[1]), reference.ENDS[1], lambda field: (field[0] % 2, field[1] % 2)
+    steps = {
+        (field, way): reference.beyond(field, step, 1) for field in own for way, step in reference.DIRECTIONS.items()
+    }
     ladders = [(a, b) for a in own for b in own if grid(a) == grid(b)]
     spoken = {
-        (field, way): f"{twin.NAMES[field]}-{twin.NAMES.get(to, 'off-' + way.replace(' ', '-'))}"
+        (field, way): f"{reference.NAMES[field]}-{reference.NAMES.get(to, 'off-' + way.replace(' ', '-'))}"
         for (field, way), to in steps.items()
     }
     assert len(steps) + len(ladders) + 1 == 150 + 169 + 1 == GAME.num_actions
     return {
-        "off the board": {spoken[step] for step, to in steps.items() if to not in twin.BOARD},
-        "into others' zones": {spoken[s] for s, to in steps.items() if to in twin.BOARD.keys() - twin.ACCESSIBLE[1]},
-        "to the same field": {f"{twin.NAMES[a]}-{twin.NAMES[b]}" for a, b in ladders if a == b},
+        "off the board": {spoken[step] for step, to in steps.items() if to not in reference.BOARD},
+        "into others' zones": {
+            spoken[s] for s, to in steps.items() if to in reference.BOARD.keys() - reference.ACCESSIBLE[1]
+        },
+        "to the same field": {f"{reference.NAMES[a]}-{reference.NAMES[b]}" for a, b in ladders if a == b},
         "steps out of the end zone": {
-            spoken[step] for step, to in steps.items() if step[0] in end and to in twin.BOARD.keys() - end
+            spoken[step] for step, to in steps.items() if step[0] in end and to in reference.BOARD.keys() - end
         },
         "ladders out of the end zone": {
-            f"{twin.NAMES[a]}-{twin.NAMES[b]}" for a, b in ladders if a in end and b not in end
+            f"{reference.NAMES[a]}-{reference.NAMES[b]}" for a, b in ladders if a in end and b not in end
         },
     }
 
@@ -193,15 +197,15 @@ def test_a_hundred_actions_are_never_legal_and_all_others_are() -> None:
 
 def position_allowing(name: str) -> list[int]:
     """A board on which seat 0 can play the move: one piece and, for a ladder, seat 1's pieces to jump over."""
-    origin, target = (twin.FIELD_OF_NAME[field] for field in name.split("-"))
+    origin, target = (reference.FIELD_OF_NAME[field] for field in name.split("-"))
     over, queue = {origin: []}, [origin]
-    while queue and twin.distance(origin, target) > 1:
+    while queue and reference.distance(origin, target) > 1:
         field = queue.pop(0)
-        for jumped, landing in twin.JUMPS[1, field]:
+        for jumped, landing in reference.JUMPS[1, field]:
             if landing not in over:
                 over[landing] = [*over[field], jumped]
                 queue.append(landing)
-    return [0 if field == origin else 1 if field in over.get(target, ()) else -1 for field in twin.BOARD]
+    return [0 if field == origin else 1 if field in over.get(target, ()) else -1 for field in reference.BOARD]
 
 
 def test_steps_and_ladders_never_share_a_name() -> None:
@@ -212,7 +216,7 @@ def test_steps_and_ladders_never_share_a_name() -> None:
 def put(red: str, yellow: str = "", green: str = "", *, moves: int = 0) -> State:
     """The position with Schulte's red, yellow and green pieces (seats 0, 1 and 2) on the named fields."""
     seats = {name: seat for seat, names in enumerate((red, yellow, green)) for name in names.split()}
-    return GAME.arrange(jnp.array([seats.get(name, -1) for name in twin.NAMES.values()]), jnp.int32(moves))
+    return GAME.arrange(jnp.array([seats.get(name, -1) for name in reference.NAMES.values()]), jnp.int32(moves))
 
 
 # Red fills its end zone by f3-g4. Yellow's end zone (lower right) and green's (lower left) are full, each with one
@@ -233,7 +237,7 @@ def test_second_place_can_be_taken_at_once() -> None:
     assert GAME.over(state) and GAME.scores(state).tolist() == [3, 1, 0]
 
 
-def test_second_place_goes_to_the_full_zone_whoever_fills_it() -> None:
+def test_second_place_goes_to_a_zone_full_of_any_pieces() -> None:
     state = play(put(**{**LAST_STEP, "yellow": "c7 c6 d6 d4 e5 d3"}, moves=60), "f3-g4")
     assert not GAME.over(state) and GAME.scores(state).tolist() == [3, 0, 0]
     assert legal(play(state, "d4-e4", "c5-c4")) == {"pass"}  # the winner waits
@@ -259,7 +263,7 @@ def test_the_game_stops_after_forty_moves_each() -> None:
     assert not state.legal.any()
 
 
-def test_who_has_scored_at_the_stop_keeps_it() -> None:
+def test_scores_at_the_stop_are_kept() -> None:
     state = put("i1 h1 h2 g3 g4 g5", "c7 c6 d6 d4 e5 d3", "c1 c2 d1 c3 e1 c5", moves=119)
     assert not GAME.over(state) and GAME.scores(state).tolist() == [3, 0, 0]
     state = play(state, "c5-c4")
@@ -323,13 +327,13 @@ def test_pictures() -> None:
 
 
 def test_bad_input() -> None:
-    for text, said in (
-        ("chinese-checkers:fields=61", "37 or 121 fields, not 61"),
+    for text, message in (
+        ("chinese-checkers:fields=61", "fields=37 or 121, not 61"),
         ("chinese-checkers:players=2", "players=2 with fields=37: .* 3 with fields=37; 2, 3, 4, 6 with fields=121"),
         ("chinese-checkers:fields=121,players=5", "players=5 with fields=121"),
-        ("chinese-checkers:moves_each=0", "from 1 to 100,000 moves"),
+        ("chinese-checkers:moves_each=0", "expected 1 to 100,000 moves"),
     ):
-        with pytest.raises(GameError, match=said):
+        with pytest.raises(GameError, match=message):
             games.make(text)
     with pytest.raises(IllegalMove, match="'c3-f4' is not legal here"):
         GAME.parse_move("c3-f4", GAME.init(jax.random.key(0)))

@@ -15,7 +15,7 @@ from tabia import games
 from tabia.games import GameError
 from tabia.games.chinese_checkers import ChineseCheckers, State
 
-from .chinese_checkers_reference import NAMES, SEATED, Field, Reference
+from .people_reference import NAMES, SEATED, Field, Reference
 
 TWO, THREE, FOUR, SIX = (ChineseCheckers(121, players, rules="people") for players in (2, 3, 4, 6))
 TOP = "q1 p1 p2 o1 o2 o3 n1 n2 n3 n4"  # the end zone of seat 0
@@ -165,7 +165,7 @@ def result(game: ChineseCheckers, state: State) -> tuple[bool, list[float]]:
 BLOCKED = ("p1 p2 o1 o2 o3 n2 n3 n4 m5 j1", "q1 i1 i2 i3 i4 i5 i6 i7 i8 i9")
 
 
-def test_a_piece_kept_at_home_no_longer_holds_a_draw() -> None:
+def test_a_piece_kept_at_home_does_not_force_a_draw() -> None:
     before = put(TWO, *BLOCKED)
     assert result(TWO, before) == (False, [0, 0])
     assert result(TWO, play(TWO, before, "m5-n1")) == (True, [1, -1])
@@ -179,7 +179,7 @@ def test_a_full_end_zone_without_an_own_piece_wins_nothing() -> None:
     assert result(TWO, play(TWO, start, "d1-e5")) == (False, [0, 0])
 
 
-def test_whoever_fills_the_zone_its_seat_wins() -> None:
+def test_a_seat_wins_with_a_zone_full_of_any_pieces() -> None:
     own, other = "p1 p2 o1 o2 o3 n2 n3 n4 j2 j1", "q1 m5 i2 i3 i4 i5 i6 i7 i8 i9"
     assert result(TWO, play(TWO, put(TWO, own, other, moves=1), "m5-n1")) == (True, [1, -1])
 
@@ -192,7 +192,7 @@ def test_no_piece_leaves_its_end_zone() -> None:
     assert legal(default, put(default, "n1")) == {"n1-n2", "n1-o1", "n1-m5", "n1-m6"}
 
 
-def test_no_ladder_leads_through_the_end_zone() -> None:
+def test_no_chain_of_jumps_leads_through_the_end_zone() -> None:
     ways = {name for name in legal(TWO, put(TWO, "l4", "m5 m6")) if name in ("l4-n1", "l4-l6")}
     assert ways == {"l4-n1"}  # from n1 it could jump over m6 to l6
     default = ChineseCheckers(121, 2)
@@ -288,9 +288,9 @@ def test_ids_and_bad_input() -> None:
     for text in ("chinese-checkers:fields=121,rules=people", "chinese-checkers:fields=121,players=6,rules=people"):
         assert games.make(text).id == text
     assert games.make("chinese-checkers:fields=121,players=2,rules=people") == TWO != ChineseCheckers(121, 2)
-    for text, said in (
-        ("chinese-checkers:fields=121,rules=house", "rules=house: .* default rules or rules=people"),
+    for text, message in (
+        ("chinese-checkers:fields=121,rules=house", "rules=house: expected rules=people, or no rules for the default"),
         ("chinese-checkers:rules=people", "rules=people with fields=37: .* fields=121"),
     ):
-        with pytest.raises(GameError, match=said):
+        with pytest.raises(GameError, match=message):
             games.make(text)

@@ -106,12 +106,12 @@ def follow_ladder(
 def compare(game: ChineseCheckers, states: State, actions: np.ndarray) -> Counter[tuple[float, ...]]:
     """Replay the games in OpenSpiel; each way of ending and how often it came."""
     pyspiel = pytest.importorskip("pyspiel")
-    judge = pyspiel.load_game("chinese_checkers", {"players": game.players, "max_moves": game.max_moves})
+    oracle = pyspiel.load_game("chinese_checkers", {"players": game.players, "max_moves": game.max_moves})
     pairs, endings = pairs_by_seat(game), Counter()
     over = np.asarray(jax.vmap(jax.vmap(game.over))(states))
     legal = partial(np.unpackbits, axis=-1, count=game.num_actions)  # a mask at a time: all games' take gigabytes
     for number in range(len(actions)):
-        state = judge.new_initial_state()
+        state = oracle.new_initial_state()
         for ply in range(game.max_moves + 1):
             assert state.is_terminal() == over[number, ply]
             assert state.returns() == states.settled[number, ply].tolist()

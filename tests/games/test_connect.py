@@ -1,4 +1,4 @@
-"""Connect: published counts, pgx and OpenSpiel over 2,000 games, a slow twin for every other board."""
+"""Connect: published counts, pgx and OpenSpiel over 2,000 games, a slow reference for every other board."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tabia.games import GameError, make
 from tabia.games.connect import Connect
 from tabia.games.session import Session
 
-from . import judges
+from . import oracles
 
 A212693 = [1, 7, 49, 238, 1_120, 4_263, 16_422, 54_859, 184_275]  # positions of Connect 4 by ply, from the empty board
 
 
-class Twin:
+class Reference:
     """Connect in plain Python: a dictionary of stones, and lines followed field by field."""
 
     directions = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -59,7 +59,7 @@ class Twin:
         return planes
 
     def open_pairs(self, seat: int) -> int:
-        """Two stones of a seat in a row, unless a rival or the edge stands at both ends (Sanz & Villanueva 2021, section 4.2)."""
+        """Open pairs of a seat (Sanz & Villanueva 2021, section 4.2)."""
         pairs = 0
         for (column, row), owner in self.stones.items():
             for right, up in self.directions:
@@ -74,22 +74,22 @@ class Twin:
 
 
 @pytest.fixture(scope="module")
-def record() -> judges.Record:
-    return judges.random_games(make("connect4"), 2000)
+def record() -> oracles.Record:
+    return oracles.random_games(make("connect4"), 2000)
 
 
 def test_positions_by_ply_are_as_published():
-    positions, ended = judges.count_by_ply(make("connect4"), 8, A212693[-2])
+    positions, ended = oracles.count_by_ply(make("connect4"), 8, A212693[-2])
     assert positions == A212693
     assert ended[:7] == [0] * 7  # nobody wins before the seventh stone
 
 
 def test_agrees_with_pgx_over_2000_games(record):
-    judges.assert_pgx_agrees(record, "connect_four")
+    oracles.assert_pgx_agrees(record, "connect_four")
 
 
 def test_agrees_with_openspiel_over_2000_games(record):
-    judges.assert_openspiel_agrees(record, "connect_four")
+    oracles.assert_openspiel_agrees(record, "connect_four")
 
 
 @pytest.mark.parametrize(
@@ -108,50 +108,52 @@ def test_agrees_with_openspiel_over_2000_games(record):
         (5, 1, 2, 2),
     ],
 )
-def test_every_board_agrees_with_the_twin(rows, columns, line, players):
+def test_every_board_agrees_with_the_reference(rows, columns, line, players):
     games = 40
-    record = judges.random_games(Connect(rows, columns, line, players), games, seed=rows * columns)
+    record = oracles.random_games(Connect(rows, columns, line, players), games, seed=rows * columns)
     for game in range(games):
-        twin = Twin(rows, columns, line, players)
+        reference = Reference(rows, columns, line, players)
         for ply in range(rows * columns + 1):
-            assert np.flatnonzero(record.legal[game, ply]).tolist() == twin.legal_moves()
-            assert record.over[game, ply] == twin.is_over()
-            assert record.scores[game, ply].tolist() == twin.scores()
-            if twin.is_over():
+            assert np.flatnonzero(record.legal[game, ply]).tolist() == reference.legal_moves()
+            assert record.over[game, ply] == reference.is_over()
+            assert record.scores[game, ply].tolist() == reference.scores()
+            if reference.is_over():
                 break
-            assert record.mover[game, ply] == twin.mover()
-            np.testing.assert_array_equal(record.observation[game, ply], twin.planes())
-            twin.apply(int(record.action[game, ply]))
+            assert record.mover[game, ply] == reference.mover()
+            np.testing.assert_array_equal(record.observation[game, ply], reference.planes())
+            reference.apply(int(record.action[game, ply]))
 
 
 @pytest.mark.parametrize("game", [Connect(), Connect(5, 6, 4, 3), Connect(32, 3, 4, 2)], ids=lambda game: game.id)
 def test_the_heuristic_counts_open_pairs(game):
-    lots, twins, actions = np.random.default_rng(5), [], []
+    lots, references, actions = np.random.default_rng(5), [], []
     for length in range(0, 40, 2):  # boards with stones, won or not
-        twin, played = Twin(game.rows, game.columns, game.line, game.players), []
-        while len(played) < length and not twin.is_over():
-            played.append(int(lots.choice(twin.legal_moves())))
-            twin.apply(played[-1])
-        twins.append(twin)
+        reference, played = Reference(game.rows, game.columns, game.line, game.players), []
+        while len(played) < length and not reference.is_over():
+            played.append(int(lots.choice(reference.legal_moves())))
+            reference.apply(played[-1])
+        references.append(reference)
         actions.append([*played, *[-1] * (40 - len(played))])
 
-    def judge(row):
+    def oracle(row):
         def ply(state, action):
             after = game.step(state, action)
             return jax.tree.map(lambda new, old: jnp.where(action < 0, old, new), after, state), None
 
         return game.heuristic(jax.lax.scan(ply, game.init(jax.random.key(0)), row)[0])
 
-    judged = np.asarray(jax.jit(jax.vmap(judge))(jnp.array(actions, jnp.int32)))
-    for values, twin in zip(judged, twins, strict=True):
-        pairs = [twin.open_pairs(seat) for seat in range(game.players)]
+    estimates = np.asarray(jax.jit(jax.vmap(oracle))(jnp.array(actions, jnp.int32)))
+    for values, reference in zip(estimates, references, strict=True):
+        pairs = [reference.open_pairs(seat) for seat in range(game.players)]
         for seat, value in enumerate(values):
             rivals = max(pairs[:seat] + pairs[seat + 1 :])
             assert value == pytest.approx((pairs[seat] - rivals) / game.max_moves)
 
 
 def test_the_heuristic_of_figure_4_2():
-    """Sanz & Villanueva 2021, figure 4.2: red has five open pairs and yellow two; red's upright pair has an edge and a rival at its ends.
+    """Sanz & Villanueva 2021, figure 4.2: red has five open pairs and yellow two.
+
+    Red's vertical pair has an edge and a rival at its ends.
 
     The thesis names the pairs, not the fields; this board has just those. Stones 1 to 5 of red:
         . . . . . . .
@@ -174,14 +176,14 @@ def test_reads_and_draws_wide_boards():
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
+    ("id", "message"),
     [
-        ("connect:line=8", "A line of 8 is impossible on 6 x 7; allowed: 2 to 7"),
+        ("connect:line=8", "line=8 is impossible on 6 x 7 fields: expected 2 to 7"),
         ("connect:columns=33", "1 to 32 rows and columns"),
         ("connect:players=5", "2 to 4 players"),
         ("connect:colums=9", "Did you mean columns"),
     ],
 )
-def test_refuses_impossible_boards(id, said):
-    with pytest.raises(GameError, match=said):
+def test_refuses_impossible_boards(id, message):
+    with pytest.raises(GameError, match=message):
         make(id)

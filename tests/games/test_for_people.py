@@ -96,7 +96,7 @@ def test_a_limit_is_reached_exactly_when_no_moves_are_left(game_id: str) -> None
 
 @pytest.mark.parametrize("players", [2, 3, 4, 6])
 def test_chinese_checkers_names_its_rows_and_each_seats_corner(players: int) -> None:
-    """Friction 13. The goal names exactly the fields of the end zone, its outermost field first among them."""
+    """The goal names exactly the fields of the end zone, its outermost field first among them."""
     game = make(f"chinese-checkers:fields=121,players={players}")
     state = game.init(jax.random.key(0))
     board = game.draw(state)

@@ -75,5 +75,5 @@ def test_everything_else_is_the_game_itself() -> None:
 
 @pytest.mark.parametrize("depth", [0, -3, 65])
 def test_impossible_depths_are_refused(depth: int) -> None:
-    with pytest.raises(GameError, match=f"history={depth}: 1 to 64"):
+    with pytest.raises(GameError, match=f"history={depth}: expected 1 to 64"):
         games.make(f"connect4:history={depth}")

@@ -50,10 +50,10 @@ def test_the_broken_games_would_be_whole_without_their_fault() -> None:
     assert broken_laws(OpenChance(), games=16) == {}
 
 
-def test_a_game_that_raises_is_reported_and_nothing_is_said_to_hold_unjudged() -> None:
+def test_a_game_that_raises_is_reported_and_unchecked_laws_do_not_hold() -> None:
     verdicts = laws.check(Crashing(), games=4)
     assert len(verdicts) == len(laws.LAWS)
-    in_play = verdicts[len(laws.ON_PAPER) :]
+    in_play = verdicts[len(laws.ABOUT_GAMES) :]
     assert not any(verdict.holds for verdict in in_play)
     assert all(verdict.detail.endswith("ZeroDivisionError: nobody knows") for verdict in in_play)
 
@@ -71,9 +71,9 @@ def test_details_say_where_so_that_the_game_can_be_played_again() -> None:
     assert int(seed) < 16
 
 
-def test_games_longer_than_a_check_follows_are_said_to_be_unjudged() -> None:
+def test_games_that_are_too_long_to_check_are_reported() -> None:
     found = {verdict.law: verdict for verdict in laws.check(Endless(), games=1)}
-    ends = found[laws.text(laws.play.ends_in_time)]
+    ends = found[laws.text(laws.rules.ends_in_time)]
     assert ends.holds
     assert "5000 of 1000000 moves" in ends.detail
 

@@ -1,4 +1,4 @@
-"""Whole games as text: there and back, and what is said about text that means nothing."""
+"""Games as text: reading, writing, and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_position_is_given_the_start_first() -> None:
 
 
 @pytest.mark.parametrize("id", games.ids())
-def test_random_games_come_back(id: str) -> None:
+def test_random_games_round_trip(id: str) -> None:
     game = games.make(id)
     played = random_game(game, seed=3)
     written = Session.replay(game, played).text
@@ -62,10 +62,10 @@ def test_the_same_moves_lead_where_step_leads() -> None:
 def test_a_garbled_move_is_quoted_with_its_number_the_position_and_the_legal_moves() -> None:
     with pytest.raises(GameError) as refused:
         Session.from_moves(games.make("connect3"), "1 1 1 9x")
-    told = str(refused.value)
-    assert told.startswith("Move 4: '9x' is not legal here:")
-    assert "X . . .\nO . . .\nX . . ." in told
-    assert told.endswith("Legal moves: 2 3 4")
+    message = str(refused.value)
+    assert message.startswith("Move 4: '9x' is not legal here:")
+    assert "X . . .\nO . . .\nX . . ." in message
+    assert message.endswith("Legal moves: 2 3 4")
 
 
 def test_a_full_column_is_refused() -> None:

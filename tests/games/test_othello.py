@@ -1,4 +1,4 @@
-"""Othello: published counts, pgx, OpenSpiel, and a slow twin for the small boards."""
+"""Othello: published counts, pgx, OpenSpiel, and a slow reference for the small boards."""
 
 from xml.etree import ElementTree
 
@@ -18,7 +18,7 @@ PERFT = (4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216, 3_005_288)
 
 
 def random_games(game, count, seed):
-    """Whole random games, [T, B, ...]: what stood before each action, and the action; the end repeats itself."""
+    """Whole random games, [T, B, ...]: each position and its action; finished games repeat their last position."""
 
     def move(states, key):
         legal = jax.vmap(game.legal)(states)
@@ -52,7 +52,7 @@ def test_perft_is_the_published_one():
 
 def test_agrees_with_pgx_over_2000_games():
     pgx = pytest.importorskip("pgx")
-    game, judge, count = Othello(), pgx.make("othello"), 2000
+    game, oracle, count = Othello(), pgx.make("othello"), 2000
 
     def move(carry, key):
         ours, theirs, rewards = carry
@@ -67,13 +67,13 @@ def test_agrees_with_pgx_over_2000_games():
             jnp.all(running | over),
         )
         actions = jax.random.categorical(key, jnp.where(expected, 0.0, -jnp.inf)).astype(jnp.int32)
-        theirs = jax.vmap(judge.step)(theirs, actions)
+        theirs = jax.vmap(oracle.step)(theirs, actions)
         ours = jax.vmap(game.step)(ours, actions)
         return (ours, theirs, rewards + theirs.rewards), (jnp.stack(same), (actions == 64) & ~over)
 
     keys = jax.random.split(jax.random.key(1), game.max_moves + 3)
     ours = jax.vmap(game.init)(jax.random.split(keys[0], count))
-    theirs = jax.jit(jax.vmap(judge.init))(jax.random.split(keys[0], count))
+    theirs = jax.jit(jax.vmap(oracle.init))(jax.random.split(keys[0], count))
     first = theirs.current_player  # pgx draws who starts
     (ours, theirs, rewards), (same, passes) = jax.jit(lambda carry: jax.lax.scan(move, carry, keys))(
         (ours, theirs, jnp.zeros((count, 2)))
@@ -87,11 +87,11 @@ def test_agrees_with_pgx_over_2000_games():
 
 def test_agrees_with_openspiel_over_2000_games():
     pyspiel = pytest.importorskip("pyspiel")
-    judge, count = pyspiel.load_game("othello"), 2000
+    oracle, count = pyspiel.load_game("othello"), 2000
     legal, movers, overs, scores, actions = random_games(Othello(), count, seed=2)
     passes = 0
     for b in range(count):
-        state = judge.new_initial_state()
+        state = oracle.new_initial_state()
         for t in range(len(actions)):
             assert state.is_terminal() == overs[t, b]
             if state.is_terminal():
@@ -106,7 +106,7 @@ def test_agrees_with_openspiel_over_2000_games():
     assert passes > 0
 
 
-class Twin:
+class Reference:
     """Othello of any size from the rule book, field by field."""
 
     def __init__(self, size):
@@ -115,7 +115,7 @@ class Twin:
         self.stones = {(low, high): 0, (high, low): 0, (low, low): 1, (high, high): 1}
 
     def closed(self, row, column, seat):
-        """The rival stones that a stone of `seat` would turn."""
+        """The rival stones that a stone of `seat` would flip."""
         found = []
         for down, right in ((a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b):
             line, place = [], (row + down, column + right)
@@ -148,19 +148,19 @@ class Twin:
 
 
 @pytest.mark.parametrize(("size", "count"), [(4, 400), (6, 150)])
-def test_small_boards_agree_with_the_twin(size, count):
+def test_small_boards_agree_with_the_reference(size, count):
     legal, movers, overs, scores, actions = random_games(Othello(size), count, seed=size)
     for b in range(count):
-        twin = Twin(size)
+        reference = Reference(size)
         for t in range(len(actions)):
-            assert np.flatnonzero(legal[t, b]).tolist() == twin.legal()
-            assert overs[t, b] == (not twin.legal())
+            assert np.flatnonzero(legal[t, b]).tolist() == reference.legal()
+            assert overs[t, b] == (not reference.legal())
             if overs[t, b]:
                 break
-            assert movers[t, b] == twin.seat
-            twin.play(int(actions[t, b]))
+            assert movers[t, b] == reference.seat
+            reference.play(int(actions[t, b]))
         assert overs[t, b]
-        assert scores[t, b].tolist() == twin.scores()
+        assert scores[t, b].tolist() == reference.scores()
 
 
 def test_the_start_opens_d3_c4_f5_e6_to_black():
@@ -171,7 +171,7 @@ def test_the_start_opens_d3_c4_f5_e6_to_black():
 
 
 @pytest.mark.parametrize("size", [4, 6, 8])
-def test_symmetries_are_the_turns_that_keep_the_start(size):
+def test_symmetries_are_those_of_the_start(size):
     game = Othello(size)
     planes = game.observe(game.init(jax.random.key(0)))
     every = square_symmetries(size, lambda goes_to: goes_to)
@@ -194,7 +194,7 @@ def test_a_wiped_out_rival_ends_the_game():
 
 
 @pytest.mark.parametrize("size", [4, 6, 8])
-def test_names_round_trip_and_strangers_are_refused(size):
+def test_names_round_trip_and_unknown_ones_are_refused(size):
     game = Othello(size)
     assert all(game.parse_move(game.move_name(a)) == a for a in range(game.num_actions))
     with pytest.raises(IllegalMove, match="d9"):
@@ -202,7 +202,7 @@ def test_names_round_trip_and_strangers_are_refused(size):
 
 
 @pytest.mark.parametrize("action", [-1, 0, 27, 64, 65])
-def test_what_is_not_legal_changes_nothing(action):
+def test_an_illegal_action_changes_nothing(action):
     game = Othello()
     start = game.init(jax.random.key(0))
     after = jax.jit(game.step)(start, jnp.int32(action))

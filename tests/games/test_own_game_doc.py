@@ -1,4 +1,4 @@
-"""The pages on own games and players are true: files are the examples, commands print what is shown, sessions run."""
+"""The how-to pages on games and players are true: files are the examples, commands print what is shown."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ class Block(NamedTuple):
     text: str
 
 
-def blocks(page: str = "own-game.md") -> list[Block]:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+GAME_PAGES = ["plain-python-game.md", "array-game.md", "library-games.md"]
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
     every = re.findall(r"^```(\w*) ?(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [Block(*found) for found in every if found[0]]
 
 
 def agrees(expected: str, printed: str) -> bool:
-    """Whether the page shows what was printed; three dots stand for any text, on a line of their own for any lines."""
+    """Whether the page shows what was printed; three dots match any text, on a line of their own any lines."""
     lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in expected.rstrip().splitlines()]
     pattern = "".join(r"(?:.*\n)*?" if line == ".*" else line + r"[ \t]*\n" for line in lines)
     return re.fullmatch(pattern, printed.rstrip() + "\n") is not None
@@ -53,7 +56,7 @@ def run(block: Block) -> None:
         assert (result.exit_code != 0) == ("tabia: " in expected or "breaks" in expected)
 
 
-@pytest.mark.parametrize("page", ["own-game.md", "players.md"])
+@pytest.mark.parametrize("page", [*GAME_PAGES, "write-a-player.md", "analyze.md"])
 def test_the_page_is_true(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     changed = None
@@ -72,20 +75,21 @@ def test_the_page_is_true(page, tmp_path, monkeypatch):
             assert doctest.DocTestRunner().run(test).failed == 0
         else:
             run(block)
-            if changed:  # a mistake is made for one look at it
+            if changed:  # the page shows a mistake once, then goes back to the right file
                 changed.write_text((ROOT / "examples" / changed.name).read_text(encoding="utf-8"), encoding="utf-8")
                 changed = None
 
 
-def test_the_page_covers_each_door():
-    assert {block.file for block in blocks() if block.kind == "python"} == {"race.py", "nim.py", "kayles.py"}
-    commands = "".join(block.text for block in blocks() if block.kind == "console")
+def test_the_pages_cover_each_way_to_bring_a_game():
+    every = [block for page in GAME_PAGES for block in blocks(page)]
+    assert {block.file for block in every if block.kind == "python"} == {"race.py", "nim.py", "kayles.py"}
+    commands = "".join(block.text for block in every if block.kind == "console")
     for needed in ("check race.py:Race", "show race.py:Race", "check nim.py:Nim", "show nim.py:Nim", "pgx:", "spiel:"):
         assert needed in commands
 
 
-def test_race_is_lost_by_who_begins():
-    """The other seat always answers so that the sum grows by four: 4, 8, 12, 16, 20; then 21 must be said."""
+def test_race_is_lost_by_the_first_seat():
+    """The other seat always completes a multiple of four: 4, 8, 12, 16, 20; then 21 must be said."""
     game = make(f"{ROOT}/examples/race.py:Race")
 
     @functools.cache
@@ -99,8 +103,8 @@ def test_race_is_lost_by_who_begins():
     assert [total for total in range(21) if not wins(total, 0)] == [0, 4, 8, 12, 16, 20]
 
 
-def test_nim_is_won_by_the_sum_of_heaps_without_carry():
-    """Bouton, 1901: who is to move loses exactly if the heaps' binary digits add up to zero without carry."""
+def test_nim_is_decided_by_the_nim_sum():
+    """Bouton 1901: the mover loses exactly if the exclusive or of the heaps is zero."""
     rules = make(f"{ROOT}/examples/nim.py:Nim").rules
 
     @functools.cache

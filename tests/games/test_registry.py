@@ -1,4 +1,4 @@
-"""Ids make games; ids that make none are refused with what would."""
+"""Ids make games; wrong ids are refused with suggestions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tabia.games.errors import GameError
 NAMES = {"tictactoe", "connect4", "connect3", "chinese-checkers", "checkers", "othello"}
 
 
-def test_the_games_written_here_are_listed() -> None:
+def test_own_games_are_listed() -> None:
     assert set(games.ids()) == NAMES
 
 
@@ -37,7 +37,7 @@ def test_parameters_are_read(id: str, game: Connect) -> None:
 
 
 @pytest.mark.parametrize(
-    ("id", "told"),
+    ("id", "message"),
     [
         ("conect4", "There is no game 'conect4'. Did you mean connect4"),
         ("otello", "Did you mean othello"),
@@ -48,32 +48,32 @@ def test_parameters_are_read(id: str, game: Connect) -> None:
         ("connect4:rows=7", "connect4 takes no parameter 'rows'"),
         ("connect:row=6", "connect takes no parameter 'row'. Did you mean rows"),
         ("tictactoe:size=4", "tictactoe takes no parameter 'size'"),
-        ("connect:rows", "'rows' in 'connect:rows' is no parameter; write key=value"),
-        ("connect:rows=", "'rows=' in 'connect:rows=' is no parameter"),
-        ("connect:rows=six", "rows=six: a whole number is needed"),
+        ("connect:rows", "'rows' in 'connect:rows' is not a parameter; write key=value"),
+        ("connect:rows=", "'rows=' in 'connect:rows=' is not a parameter"),
+        ("connect:rows=six", "rows=six: expected a whole number"),
         ("connect:rows=6,rows=7", "'rows' is given twice"),
     ],
 )
-def test_ids_that_name_nothing_are_refused_with_the_nearest(id: str, told: str) -> None:
+def test_ids_that_name_nothing_are_refused_with_the_nearest(id: str, message: str) -> None:
     with pytest.raises(GameError) as refused:
         games.make(id)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("id", "allowed"),
     [
-        ("connect:rows=3,columns=4,line=5", "A line of 5 is impossible on 3 x 4; allowed: 2 to 4"),
-        ("connect:line=1", "allowed: 2 to 7"),
+        ("connect:rows=3,columns=4,line=5", "line=5 is impossible on 3 x 4 fields: expected 2 to 4"),
+        ("connect:line=1", "expected 2 to 7"),
         ("connect:columns=33", "1 to 32 rows and columns"),
         ("connect:rows=0", "1 to 32 rows and columns"),
         ("connect:players=5", "2 to 4 players, not 5"),
         ("connect:players=1", "2 to 4 players, not 1"),
-        ("othello:size=5", "4, 6 or 8 rows, not 5"),
-        ("othello:size=10", "4, 6 or 8 rows, not 10"),
+        ("othello:size=5", "size=4, 6 or 8, not 5"),
+        ("othello:size=10", "size=4, 6 or 8, not 10"),
         ("chinese-checkers:fields=121,players=5", "2, 3, 4, 6 with fields=121"),
-        ("chinese-checkers:players=2", "seats 3 with fields=37"),
-        ("chinese-checkers:fields=50", "37 or 121 fields, not 50"),
+        ("chinese-checkers:players=2", "expected 3 with fields=37"),
+        ("chinese-checkers:fields=50", "fields=37 or 121, not 50"),
         ("connect4:history=0", "1 to 64"),
     ],
 )

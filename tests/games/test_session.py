@@ -42,7 +42,7 @@ def test_refusals_say_what_was_expected() -> None:
         session.undo()
 
 
-def test_undo_and_at_give_the_positions_passed() -> None:
+def test_undo_and_at_give_earlier_positions() -> None:
     session = Session.from_moves(CONNECT4, "4453")
     for ply in range(5):
         alone = Session.from_moves(CONNECT4, "4453"[:ply])
@@ -71,7 +71,7 @@ def test_the_result_names_the_winner_and_the_reason() -> None:
     assert Session.start(CONNECT4).result == ""
 
 
-def test_who_resigns_loses_and_can_take_it_back() -> None:
+def test_a_seat_that_resigns_loses_and_can_take_it_back() -> None:
     session = Session.from_moves(CONNECT4, "44").resign(0)
     assert session.over and session.winner == 1 and session.scores.tolist() == [-1.0, 1.0]
     assert session.result == "Seat 2 (O) won: Seat 1 (X) resigned" and not session.legal.any()

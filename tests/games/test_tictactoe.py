@@ -9,16 +9,16 @@ import pytest
 from tabia.games import make
 from tabia.games.session import Session
 
-from . import judges
+from . import oracles
 
 
 @pytest.fixture(scope="module")
-def record() -> judges.Record:
-    return judges.random_games(make("tictactoe"), 2000)
+def record() -> oracles.Record:
+    return oracles.random_games(make("tictactoe"), 2000)
 
 
 def test_positions_and_games_are_as_published():
-    positions, ended = judges.count_by_ply(make("tictactoe"), 9, 2048)
+    positions, ended = oracles.count_by_ply(make("tictactoe"), 9, 2048)
     assert positions == [1, 9, 72, 252, 756, 1260, 1520, 1140, 390, 78]
     assert sum(positions) == 5_478
     assert ended == [0, 0, 0, 0, 0, 1_440, 5_328, 47_952, 72_576, 127_872]
@@ -26,11 +26,11 @@ def test_positions_and_games_are_as_published():
 
 
 def test_agrees_with_pgx_over_2000_games(record):
-    judges.assert_pgx_agrees(record, "tic_tac_toe")
+    oracles.assert_pgx_agrees(record, "tic_tac_toe")
 
 
 def test_agrees_with_openspiel_over_2000_games(record):
-    judges.assert_openspiel_agrees(record, "tic_tac_toe")
+    oracles.assert_openspiel_agrees(record, "tic_tac_toe")
 
 
 def test_observation_shows_the_mover_first(record):

@@ -1,4 +1,4 @@
-"""Configurations: what is refused, in which words, and that they go through JSON unchanged."""
+"""Network configurations: JSON round trips, and errors for invalid settings."""
 
 from __future__ import annotations
 
@@ -14,43 +14,46 @@ from .zoo import ZOO
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_a_configuration_goes_through_json(name: str) -> None:
+def test_json_round_trip(name: str) -> None:
     config = ZOO[name].config
     again = NetworkConfig.from_dict(json.loads(json.dumps(config.to_dict())))
     assert again == config
     assert hash(again) == hash(config)
 
 
-def test_what_is_not_named_keeps_its_default() -> None:
+def test_a_missing_field_keeps_its_default() -> None:
     assert NetworkConfig.from_dict({"blocks": 2}) == NetworkConfig(blocks=2)
 
 
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ({"filter": 64}, "no 'filter'. Did you mean filters"),
-        ({"kind": "resnet"}, "kind cannot be 'resnet'. Known: residual, mlp"),
+        ({"filter": 64}, "no setting network.filter. Did you mean filters"),
+        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, mlp"),
         ({"activation": "leaky"}, "Did you mean leaky_relu"),
         ({"policy": "column"}, "Did you mean columns"),
         ({"value": "wld"}, "Did you mean wdl"),
-        ({"blocks": -1}, "blocks is from 0 to 256; got -1"),
-        ({"blocks": 10**9}, "blocks is from 0 to 256"),
-        ({"blocks": 2.5}, "blocks is a int, such as 5; got 2.5"),
-        ({"blocks": True}, "blocks is a int"),
-        ({"filters": "64"}, "filters is a int, such as 64; got '64'"),
-        ({"kernel": 4}, "odd; got 4"),
-        ({"dropout": 1.0}, "less than 1; got 1.0"),
-        ({"slope": float("nan")}, "slope is from 0 to 1"),
-        ({"units": [512, "512"]}, "units are whole numbers"),
-        ({"units": [0]}, "from 1 to"),
-        ({"kind": "mlp"}, "name their widths, such as units="),
-        ({"units": [512], "policy": "cells"}, "no board left"),
-        ({"units": [512], "value_pool": True}, "no board left"),
-        ({"units": [512], "last_board": True}, "leave one out"),
+        ({"blocks": -1}, "network.blocks is a whole number from 0 to 256; got -1"),
+        ({"blocks": 10**9}, "network.blocks is a whole number from 0 to 256"),
+        ({"blocks": 2.5}, "network.blocks is a whole number from 0 to 256; got 2.5"),
+        ({"blocks": True}, "network.blocks is a whole number from 0 to 256; got True"),
+        ({"filters": "64"}, "network.filters is a whole number from 1 to 16384; got '64'"),
+        ({"kernel": 4}, "network.kernel must be odd, so that a kernel has a center; got 4"),
+        ({"dropout": 1.0}, "network.dropout is a number at least 0 and less than 1; got 1.0"),
+        ({"slope": float("nan")}, "network.slope is a number from 0 to 1; got nan"),
+        (
+            {"units": [512, "512"]},
+            "network.units is a list of at most 64 whole numbers from 1 to 16384; got [512, '512']",
+        ),
+        ({"units": [0]}, "whole numbers from 1 to 16384; got [0]"),
+        ({"kind": "mlp"}, "give their widths, such as units="),
+        ({"units": [512], "policy": "cells"}, "no board is left"),
+        ({"units": [512], "value_pool": True}, "no board is left"),
+        ({"units": [512], "final_position": True}, "remove one of them"),
         ({"policy_extra": 1}, "belong to policy='cells'"),
     ],
 )
-def test_nonsense_is_refused_with_a_sentence(entries: dict[str, Any], sentence: str) -> None:
+def test_an_invalid_configuration_is_refused(entries: dict[str, Any], sentence: str) -> None:
     with pytest.raises(NetworkError, match=sentence.replace("(", r"\(").replace("[", r"\[")):
         NetworkConfig.from_dict(entries)
 
@@ -66,13 +69,13 @@ def test_presets_are_found_by_name() -> None:
     assert make("mlp", units=(7,)) == mlp(7)
     with pytest.raises(NetworkError, match=r"no network 'towr'. Did you mean tower"):
         make("towr")
-    with pytest.raises(NetworkError, match=r"no 'block'. Did you mean blocks"):
+    with pytest.raises(NetworkError, match=r"no setting network.block. Did you mean blocks"):
         make("tower", block=3)
     for name in PRESETS:
         assert isinstance(make(name), NetworkConfig)
 
 
-def test_which_networks_know_no_size() -> None:
+def test_any_size() -> None:
     assert any_size().any_size
     assert any_size(policy="columns").any_size
     assert not any_size().changed(value_pool=False).any_size

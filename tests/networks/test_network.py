@@ -1,9 +1,8 @@
-"""Networks against a twin in plain NumPy, and the laws they keep."""
+"""Networks against the reference implementation in NumPy, and their laws."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +10,13 @@ import numpy as np
 import optax
 import pytest
 from jax import Array
+from jax.typing import DTypeLike
 
-from tabia.networks import Network, NetworkError, Variables
+from tabia.networks import Folded, Network, NetworkError, Outputs, Tree, Variables
 from tabia.networks.presets import any_size, glimmerfors, mlp, schulte, tower
 
-from .twin import Twin
-from .zoo import ZOO, boards, lived_in
+from .reference import Reference
+from .zoo import ZOO, boards, trained
 
 KEY = jax.random.key(7)
 
@@ -27,31 +27,37 @@ def network(request: pytest.FixtureRequest) -> Network:
 
 
 @partial(jax.jit, static_argnums=0)
-def both_ways(network: Network, variables: Variables, observations: Array) -> tuple[Any, tuple[Array, Array]]:
+def both_ways(
+    network: Network, variables: Variables, observations: Array
+) -> tuple[tuple[Outputs, Tree], tuple[Array, Array]]:
     return network.apply(variables, observations), network.forward(network.fold(variables), observations)
 
 
 @partial(jax.jit, static_argnums=(0, 3))
-def folded_forward(network: Network, variables: Variables, observations: Array, dtype: Any) -> tuple[Array, Array]:
+def folded_forward(
+    network: Network, variables: Variables, observations: Array, dtype: DTypeLike
+) -> tuple[Array, Array]:
     return network.forward(network.fold(variables, dtype), observations)
 
 
-def test_agrees_with_the_twin_and_folding_changes_nothing(network: Network) -> None:
-    variables, observations = lived_in(network), boards(network, 32)
+def test_agrees_with_the_reference_before_and_after_folding(network: Network) -> None:
+    variables, observations = trained(network), boards(network, 32)
     (outputs, _), (logits, values) = both_ways(network, variables, observations)
-    twin = Twin(network.config, *variables)
+    reference = Reference(network.config, *variables)
     for index, board in enumerate(np.asarray(observations[:5])):
-        told, raw = twin(board)
-        np.testing.assert_allclose(outputs.logits[index], told, rtol=1e-4, atol=1e-4)
+        expected, raw = reference(board)
+        np.testing.assert_allclose(outputs.logits[index], expected, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(outputs.values[index], _values(network, raw), atol=1e-4)
-        if outputs.last_board is not None:
-            np.testing.assert_allclose(outputs.last_board[index], twin.last_board(board), rtol=1e-4, atol=1e-4)
-    assert (outputs.last_board is not None) == network.config.last_board
+        if network.config.final_position:
+            final = outputs.auxiliary["final_position"][index]
+            np.testing.assert_allclose(final, reference.final_position(board), rtol=1e-4, atol=1e-4)
+    assert ("final_position" in outputs.auxiliary) == network.config.final_position
+    assert ("wdl" in outputs.auxiliary) == (network.config.value == "wdl")
     np.testing.assert_allclose(logits, outputs.logits, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(values, outputs.values, atol=1e-4)
     assert logits.shape == (32, network.num_actions)
     assert values.shape == (32, network.num_players)
-    assert float(jnp.std(logits)) > 0.1  # the comparison is about something
+    assert float(jnp.std(logits)) > 0.1  # the comparison is not trivial
 
 
 def _values(network: Network, raw: np.ndarray) -> np.ndarray:
@@ -61,7 +67,7 @@ def _values(network: Network, raw: np.ndarray) -> np.ndarray:
     return np.array([win - loss, loss - win])
 
 
-def test_a_tree_of_variables_has_the_shapes_the_layers_name(network: Network) -> None:
+def test_variables_have_the_declared_names_and_shapes(network: Network) -> None:
     variables = jax.eval_shape(network.init, KEY)
     for tree, of_layer in ((variables.params, "params"), (variables.statistics, "statistics")):
         found = {".".join(k.key for k in path): leaf.shape for path, leaf in jax.tree.flatten_with_path(tree)[0]}
@@ -73,16 +79,16 @@ def test_a_tree_of_variables_has_the_shapes_the_layers_name(network: Network) ->
         assert found == named
 
 
-def test_half_precision_stays_near(network: Network) -> None:
-    variables, observations = lived_in(network), boards(network, 32)
+def test_half_precision_is_close(network: Network) -> None:
+    variables, observations = trained(network), boards(network, 32)
     _, (exact, _) = both_ways(network, variables, observations)
     logits, values = folded_forward(network, variables, observations, jnp.bfloat16)
     assert logits.dtype == values.dtype == jnp.float32
-    # bfloat16 keeps 8 bits; through a few layers an error of a few hundredths of the spread is what it can do.
+    # bfloat16 has 8 significant bits; after a few layers the error is a few hundredths of the standard deviation.
     assert float(jnp.std(logits - exact)) < 0.05 * float(jnp.std(exact))
 
 
-def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> None:
+def test_an_untrained_network_is_indifferent(network: Network) -> None:
     _, (logits, values) = both_ways(network, network.init(KEY), boards(network, 32))
     assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
     assert float(jnp.abs(values).mean()) < 0.2
@@ -91,90 +97,90 @@ def test_an_untrained_network_says_that_it_knows_nothing(network: Network) -> No
 @pytest.mark.parametrize(
     "name", ["wandhoven", "schulte", "tower, wdl", "cells, planes and pass", "columns", "mlp", "dense"]
 )
-def test_all_that_can_learn_does(name: str) -> None:
+def test_every_parameter_has_a_gradient(name: str) -> None:
     network = ZOO[name]
-    variables, observations = lived_in(network), boards(network, 32)
+    variables, observations = trained(network), boards(network, 32)
 
-    def loss(params: dict[str, dict[str, Array]]) -> Array:
+    def loss(params: Tree) -> Array:
         outputs, _ = network.apply(Variables(params, variables.statistics), observations, train=True, key=KEY)
         return jnp.square(outputs.logits).sum() + jnp.square(outputs.values[:, 0] - 0.3).sum()
 
     gradients = jax.jit(jax.grad(loss))(variables.params)
-    still = [path for path, leaf in jax.tree.flatten_with_path(gradients)[0] if not bool(jnp.any(leaf != 0))]
-    assert not still
+    zero = [path for path, leaf in jax.tree.flatten_with_path(gradients)[0] if not bool(jnp.any(leaf != 0))]
+    assert not zero
 
 
-def test_training_normalizes_by_the_batch_and_moves_the_statistics() -> None:
+def test_training_normalizes_by_the_batch_and_updates_the_statistics() -> None:
     network = Network(glimmerfors(4, 1).changed(norm_momentum=0.75), (3, 3, 2), 9, 2)
-    variables, observations = lived_in(network), boards(network, 16)
+    variables, observations = trained(network), boards(network, 16)
     train = jax.jit(partial(network.apply, train=True))
-    first, renewed = train(variables, observations)
-    twin = Twin(network.config, {"stem": {"linear": variables.params["stem"]["linear"]}}, {})
-    seen = np.stack([twin.layer("stem", board) for board in np.asarray(observations)])
+    first, updated = train(variables, observations)
+    reference = Reference(network.config, {"stem": {"linear": variables.params["stem"]["linear"]}}, {})
+    seen = np.stack([reference.layer("stem", board) for board in np.asarray(observations)])
     for name, batch in (("mean", seen.mean(axis=(0, 1, 2))), ("var", seen.var(axis=(0, 1, 2)))):
         old = variables.statistics["stem"]["norm"][name]
-        np.testing.assert_allclose(renewed["stem"]["norm"][name], 0.75 * old + 0.25 * batch, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(updated["stem"]["norm"][name], 0.75 * old + 0.25 * batch, rtol=1e-4, atol=1e-5)
     shifted = jax.tree.map(lambda leaf: leaf + 1.0, variables.statistics)
     second, _ = train(Variables(variables.params, shifted), observations)
     np.testing.assert_array_equal(first.logits, second.logits)
 
 
-def test_dropout_draws_in_training_only() -> None:
+def test_dropout_is_random_in_training_only() -> None:
     network = Network(schulte(1, 4).changed(units=(8, 8)), (3, 3, 2), 9, 3)
-    variables, observations = lived_in(network), boards(network, 4)
+    variables, observations = trained(network), boards(network, 4)
     train = jax.jit(partial(network.apply, train=True))
     first, second = (train(variables, observations, key=jax.random.key(seed))[0].logits for seed in (1, 2))
     assert bool(jnp.any(first != second))
     np.testing.assert_array_equal(first, train(variables, observations, key=jax.random.key(1))[0].logits)
-    with pytest.raises(NetworkError, match=r"drops 30% .* needs a key"):
+    with pytest.raises(NetworkError, match=r"has dropout 0\.3: .* needs a key"):
         network.apply(variables, observations, train=True)
 
 
 @pytest.mark.parametrize("policy", ["cells", "columns"])
 @pytest.mark.parametrize("shape", [(2, 3), (6, 7), (3, 12)])
-def test_the_same_weights_serve_boards_of_other_sizes(policy: str, shape: tuple[int, int]) -> None:
+def test_the_same_weights_fit_boards_of_other_sizes(policy: str, shape: tuple[int, int]) -> None:
     network = Network(any_size(8, 3, policy=policy), (4, 5, 2), {"cells": 20, "columns": 5}[policy], 2)
-    variables = lived_in(network)
+    variables = trained(network)
     other = network.at((*shape, 2), {"cells": shape[0] * shape[1], "columns": shape[1]}[policy])
     assert other.layers == network.layers
     observations = boards(other, 2)
     logits, values = folded_forward(other, variables, observations, jnp.float32)
     for index, board in enumerate(np.asarray(observations)):
-        told, raw = Twin(network.config, *variables)(board)
-        np.testing.assert_allclose(logits[index], told, rtol=1e-4, atol=1e-4)
+        expected, raw = Reference(network.config, *variables)(board)
+        np.testing.assert_allclose(logits[index], expected, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(values[index], np.tanh(raw), atol=1e-4)
 
 
-def test_actions_follow_their_cells() -> None:
-    """With kernels of one cell a network cannot tell places apart: moved cells take their actions along."""
+def test_actions_are_permuted_with_cells() -> None:
+    """With 1 x 1 kernels a network is equivariant: permuting the cells permutes the actions."""
     network = Network(any_size(8, 3, policy_planes=2, policy_extra=1).changed(kernel=1), (3, 4, 2), 25, 2)
-    variables, observations = lived_in(network), boards(network, 8)
-    moved_to = np.random.default_rng(7).permutation(12)
-    moved = observations.reshape(8, 12, 2)[:, moved_to].reshape(8, 3, 4, 2)
+    variables, observations = trained(network), boards(network, 8)
+    permutation = np.random.default_rng(7).permutation(12)
+    moved = observations.reshape(8, 12, 2)[:, permutation].reshape(8, 3, 4, 2)
     logits, values = folded_forward(network, variables, observations, jnp.float32)
     after, after_values = folded_forward(network, variables, moved, jnp.float32)
     np.testing.assert_allclose(
-        after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, moved_to], atol=1e-4
+        after[:, :24].reshape(8, 12, 2), logits[:, :24].reshape(8, 12, 2)[:, permutation], atol=1e-4
     )
     np.testing.assert_allclose(after[:, 24], logits[:, 24], atol=1e-4)
     np.testing.assert_allclose(after_values, values, atol=1e-4)
 
 
-def test_columns_follow_their_columns() -> None:
+def test_actions_are_mirrored_with_columns() -> None:
     network = Network(any_size(8, 2, policy="columns").changed(kernel=1), (3, 4, 2), 4, 2)
-    variables, observations = lived_in(network), boards(network, 8)
+    variables, observations = trained(network), boards(network, 8)
     logits, values = folded_forward(network, variables, observations, jnp.float32)
     mirrored, same = folded_forward(network, variables, observations[:, :, ::-1], jnp.float32)
     np.testing.assert_allclose(mirrored, logits[:, ::-1], atol=1e-4)
     np.testing.assert_allclose(same, values, atol=1e-4)
 
 
-def test_forward_stands_in_compiled_loops() -> None:
+def test_forward_works_in_compiled_loops() -> None:
     network = Network(tower(4, 1), (3, 3, 2), 9, 2)
     folded, observations = network.fold(network.init(KEY)), boards(network, 3)
 
     @jax.jit
-    def loop(folded: dict[str, dict[str, Array]], start: Array) -> tuple[Array, Array]:
+    def loop(folded: Folded, start: Array) -> tuple[Array, Array]:
         def step(carry: Array, _: None) -> tuple[Array, Array]:
             logits, values = network.forward(folded, carry)
             return carry + logits.mean() + values.mean(), logits
@@ -188,7 +194,7 @@ def test_forward_stands_in_compiled_loops() -> None:
     np.testing.assert_allclose(logits[0], network.forward(folded, observations)[0], atol=1e-5)
 
 
-def test_a_network_is_a_value() -> None:
+def test_equal_networks_are_equal_and_hashable() -> None:
     one, two = (Network(tower(4, 1), (3, 3, 2), 9, 2) for _ in range(2))
     assert one == two
     assert hash(one) == hash(two)
@@ -197,25 +203,26 @@ def test_a_network_is_a_value() -> None:
 
 
 def test_it_learns() -> None:
-    """A few steps of Adam teach a small network to count: who has more stones, and where the first stone is."""
+    """Adam trains a small network to count: who has more stones, and where the first stone is."""
     network = Network(mlp(32, 32, value="wdl"), (3, 3, 2), 9, 2)
     observations = boards(network, 256)
     ahead = jnp.sign(observations[..., 0].sum((1, 2)) - observations[..., 1].sum((1, 2)))
     first = jnp.argmax(observations[..., 0].reshape(256, 9), axis=1)
     variables, optimizer = network.init(KEY), optax.adam(1e-2)
 
-    def loss(params: dict[str, dict[str, Array]], statistics: dict[str, dict[str, Array]]) -> tuple[Array, object]:
-        outputs, renewed = network.apply(Variables(params, statistics), observations, train=True)
-        assert outputs.wdl is not None
+    def loss(params: Tree, statistics: Tree) -> tuple[Array, Tree]:
+        outputs, updated = network.apply(Variables(params, statistics), observations, train=True)
         moves = optax.softmax_cross_entropy_with_integer_labels(outputs.logits, first)
-        results = optax.softmax_cross_entropy_with_integer_labels(outputs.wdl, (1 - ahead).astype(jnp.int32))
-        return (moves + results).mean(), renewed
+        results = optax.softmax_cross_entropy_with_integer_labels(
+            outputs.auxiliary["wdl"], (1 - ahead).astype(jnp.int32)
+        )
+        return (moves + results).mean(), updated
 
     @jax.jit
     def train(variables: Variables, state: optax.OptState) -> tuple[Variables, optax.OptState]:
-        gradients, renewed = jax.grad(loss, has_aux=True)(*variables)
+        gradients, updated = jax.grad(loss, has_aux=True)(*variables)
         updates, state = optimizer.update(gradients, state)
-        return Variables(optax.apply_updates(variables.params, updates), renewed), state
+        return Variables(optax.apply_updates(variables.params, updates), updated), state
 
     state = optimizer.init(variables.params)
     for _ in range(300):
@@ -233,7 +240,7 @@ def test_it_learns() -> None:
         ((tower(), (6, 7, 0), 7, 2), "each at least 1"),
         ((tower(), (6, 7, 2), 0, 2), "at least one action"),
         ((tower(value="wdl"), (9, 9, 5), 320, 3), "two seats; this game has 3: use value='scores'"),
-        ((any_size(policy="columns"), (3, 3, 2), 9, 2), "one action a column, 3 here; this game has 9"),
+        ((any_size(policy="columns"), (3, 3, 2), 9, 2), "one action per column, 3 here; this game has 9"),
         ((any_size(), (8, 8, 2), 65, 2), r"8 x 8 x 1 \+ 0 = 64 actions; this game has 65: change"),
     ],
 )
@@ -242,30 +249,30 @@ def test_a_network_that_does_not_fit_its_game_is_refused(arguments: tuple[object
         Network(*arguments)  # type: ignore[arg-type]
 
 
-def test_a_network_that_knows_its_size_cannot_change_it() -> None:
+def test_a_network_for_one_size_cannot_change_it() -> None:
     with pytest.raises(NetworkError, match="see the preset `any_size`"):
         Network(tower(), (6, 7, 2), 7, 2).at((6, 8, 2), 8)
     with pytest.raises(NetworkError, match="this network reads 2, the other board has 3"):
         Network(any_size(), (3, 3, 2), 9, 2).at((4, 4, 3), 16)
 
 
-def test_training_in_half_precision_keeps_weights_and_outputs_exact() -> None:
+def test_training_in_half_precision_keeps_weights_and_outputs_in_float32() -> None:
     network = Network(tower(8, 2), (3, 3, 2), 9, 2)
-    variables, observations = lived_in(network), boards(network, 32)
+    variables, observations = trained(network), boards(network, 32)
 
     @partial(jax.jit, static_argnums=1)
-    def step(params: Any, dtype: Any) -> Any:
-        def loss(params: Any) -> tuple[Array, Any]:
-            outputs, renewed = network.apply(
+    def step(params: Tree, dtype: DTypeLike) -> tuple[tuple[Array, tuple[Outputs, Tree]], Tree]:
+        def loss(params: Tree) -> tuple[Array, tuple[Outputs, Tree]]:
+            outputs, updated = network.apply(
                 Variables(params, variables.statistics), observations, train=True, dtype=dtype
             )
-            return jnp.square(outputs.logits).mean() + outputs.values.mean(), (outputs, renewed)
+            return jnp.square(outputs.logits).mean() + outputs.values.mean(), (outputs, updated)
 
         return jax.value_and_grad(loss, has_aux=True)(params)
 
     (exact, _), exact_gradients = step(variables.params, jnp.float32)
-    (near, (outputs, renewed)), gradients = step(variables.params, jnp.bfloat16)
-    assert {leaf.dtype for leaf in jax.tree.leaves((outputs, renewed, gradients))} == {jnp.dtype(jnp.float32)}
+    (near, (outputs, updated)), gradients = step(variables.params, jnp.bfloat16)
+    assert {leaf.dtype for leaf in jax.tree.leaves((outputs, updated, gradients))} == {jnp.dtype(jnp.float32)}
     np.testing.assert_allclose(near, exact, rtol=0.05)
     one, two = (
         jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(tree)]) for tree in (gradients, exact_gradients)

@@ -1,4 +1,4 @@
-"""Counts of parameters against Sanz & Villanueva's published ones and against the arrays; the table and the picture."""
+"""Parameter counts against published ones and against the arrays; the table and the picture."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import jax
 import pytest
 
 from tabia.networks import Network
-from tabia.networks.picture import drawing
+from tabia.networks.picture import draw
 from tabia.networks.presets import any_size, glimmerfors, sanz_villanueva, tower
 from tabia.networks.summary import counts, summary
 
 from .zoo import ZOO
 
-SANZ_VILLANUEVA_PLANES = (3, 3, 3)  # tic-tac-toe: white's stones, black's stones, whose turn it is
+SANZ_VILLANUEVA_PLANES = (3, 3, 3)  # tic-tac-toe: white's stones, black's stones, the side to move
 
 
 @pytest.mark.parametrize(("blocks", "filters", "published"), [(1, 32, 23_780), (19, 256, 22_550_276)])
-def test_sanz_villanueva_published_these_counts(blocks: int, filters: int, published: int) -> None:
-    """Sanz & Villanueva 2021, 4.3. Its value head gives one number; a head for two seats has a row of weights more."""
+def test_published_counts_of_sanz_villanueva(blocks: int, filters: int, published: int) -> None:
+    """Sanz & Villanueva 2021, section 4.3. Their value head has one output; a second adds a row of weights."""
     one, two = (
         Network(sanz_villanueva(blocks, filters), SANZ_VILLANUEVA_PLANES, num_actions=9, num_players=seats)
         for seats in (1, 2)
@@ -28,8 +28,8 @@ def test_sanz_villanueva_published_these_counts(blocks: int, filters: int, publi
     assert counts(two).all == published + filters
 
 
-def test_sanz_villanueva_text_describes_another_network_than_it_counted() -> None:
-    """The heads its section 3.3 describes, of 2 filters and of 256 units, miss both counts."""
+def test_heads_in_the_text_of_sanz_villanueva_miss_the_published_counts() -> None:
+    """The heads of section 3.3, with 2 filters and 256 units, give other counts."""
     described = [
         counts(Network(config, SANZ_VILLANUEVA_PLANES, 9, 1)).all
         for config in (glimmerfors(32, 1), glimmerfors(256, 19))
@@ -42,7 +42,7 @@ def test_sanz_villanueva_text_describes_another_network_than_it_counted() -> Non
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_counts_are_those_of_the_arrays(name: str) -> None:
+def test_counts_match_the_arrays(name: str) -> None:
     network = ZOO[name]
     variables = jax.eval_shape(network.init, jax.random.key(0))
     trainable = sum(leaf.size for leaf in jax.tree.leaves(variables.params))
@@ -61,13 +61,13 @@ def test_the_table_lists_every_layer() -> None:
     text = summary(network)
     for layer in network.layers:
         assert f"\n{layer.name} " in text
-    assert f"{counts(network).all:,} with moving statistics" in text
+    assert f"{counts(network).all:,} with running statistics" in text
     assert max(map(len, text.splitlines())) < 120
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_the_picture_is_svg_and_nothing_leaves_the_sheet(name: str) -> None:
-    root = ElementTree.fromstring(drawing(ZOO[name]))
+def test_the_picture_is_svg_and_fits_its_canvas(name: str) -> None:
+    root = ElementTree.fromstring(draw(ZOO[name]))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for rectangle in root.iter("{http://www.w3.org/2000/svg}rect"):
@@ -79,15 +79,15 @@ def test_the_picture_is_svg_and_nothing_leaves_the_sheet(name: str) -> None:
             assert y + high <= height
 
 
-def test_the_picture_tells_the_network() -> None:
+def test_the_picture_shows_the_network() -> None:
     texts = [
         element.text or ""
-        for element in ElementTree.fromstring(drawing(Network(tower(64, 5, value="wdl"), (6, 7, 2), 7, 2))).iter()
+        for element in ElementTree.fromstring(draw(Network(tower(64, 5, value="wdl"), (6, 7, 2), 7, 2))).iter()
     ]
     for expected in ("6 x 7 x 2", "3 x 3 convolution, 64", "x 5", "7 logits", "win, draw, loss"):
         assert expected in texts
 
 
-def test_what_is_for_training_alone_is_not_in_the_picture() -> None:
-    pictures = [drawing(Network(tower(8, 1).changed(last_board=told), (4, 5, 2), 6, 2)) for told in (True, False)]
+def test_auxiliary_heads_are_not_in_the_picture() -> None:
+    pictures = [draw(Network(tower(8, 1).changed(final_position=on), (4, 5, 2), 6, 2)) for on in (True, False)]
     assert pictures[0].count("<rect") == pictures[1].count("<rect")

@@ -1,4 +1,4 @@
-"""Files of weights: what goes in comes out, what is damaged or foreign is refused, and nothing in them can run."""
+"""Weights files: round trips, errors for damaged and foreign files, and no way to run code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tabia.networks import Network, Variables, WeightsError
 from tabia.networks.presets import glimmerfors, tower
 from tabia.networks.weights import load, read_manifest, save
 
-from .zoo import ZOO, lived_in
+from .zoo import ZOO, trained
 
 NETWORK = Network(tower(4, 1), (3, 3, 2), 9, 2)
 
@@ -31,8 +31,8 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def saved(path: Path) -> bytes:
-    """A good file, for others to spoil."""
-    save(path, NETWORK, lived_in(NETWORK), {"game": "tictactoe"})
+    """A valid file, for tests to damage."""
+    save(path, NETWORK, trained(NETWORK), {"game": "tictactoe"})
     return path.read_bytes()
 
 
@@ -44,26 +44,29 @@ def same(one: Any, two: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_what_goes_in_comes_out(name: str, path: Path) -> None:
-    network, variables = ZOO[name], lived_in(ZOO[name])
+def test_round_trip(name: str, path: Path) -> None:
+    network, variables = ZOO[name], trained(ZOO[name])
     save(path, network, variables, {"game": "connect4", "version": 1, "step": 500, "rates": [0.1, None]})
     again, weights, metadata = load(path)
     assert again == network
     assert isinstance(weights, Variables)
     assert same(weights, variables)
+    assert same(load(path).variables, variables)
     assert metadata == {"game": "connect4", "version": 1, "step": 500, "rates": [0.1, None]}
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
 def test_folded_weights_keep_their_types(dtype: Any, path: Path) -> None:
-    folded = NETWORK.fold(lived_in(NETWORK), dtype)
+    folded = NETWORK.fold(trained(NETWORK), dtype)
     save(path, NETWORK, folded)
     assert same(load(path).weights, folded)
+    with pytest.raises(WeightsError, match="for inference only"):
+        _ = load(path).variables
 
 
 @pytest.mark.parametrize("store", ["float16", "bfloat16"])
 def test_half_precision_halves_the_file_and_is_float32_again(store: str, path: Path, saved: bytes) -> None:
-    variables = lived_in(NETWORK)
+    variables = trained(NETWORK)
     save(path, NETWORK, variables, store=store)
     numbers = sum(leaf.size for leaf in jax.tree.leaves(variables))
     assert len(saved) - path.stat().st_size > 1.9 * numbers
@@ -72,13 +75,13 @@ def test_half_precision_halves_the_file_and_is_float32_again(store: str, path: P
 
 
 def test_equal_weights_make_equal_files(path: Path, saved: bytes) -> None:
-    save(path, NETWORK, lived_in(NETWORK), {"game": "tictactoe"})
+    save(path, NETWORK, trained(NETWORK), {"game": "tictactoe"})
     assert path.read_bytes() == saved
 
 
-def test_other_readers_of_safetensors_can_read_it(path: Path, saved: bytes) -> None:
+def test_other_safetensors_readers_can_read_it(path: Path, saved: bytes) -> None:
     tensors = safetensors.numpy.load_file(path)
-    np.testing.assert_array_equal(tensors["stem.linear.kernel"], lived_in(NETWORK).params["stem"]["linear"]["kernel"])
+    np.testing.assert_array_equal(tensors["stem.linear.kernel"], trained(NETWORK).params["stem"]["linear"]["kernel"])
 
 
 def test_a_manifest_is_read_without_the_tensors(path: Path, saved: bytes) -> None:
@@ -88,7 +91,7 @@ def test_a_manifest_is_read_without_the_tensors(path: Path, saved: bytes) -> Non
     assert manifest.tensors["stem.linear.kernel"].shape == (3, 3, 2, 4)
 
 
-def test_a_save_that_dies_leaves_the_old_file(path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_keeps_the_old_file(path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     for step in ("os.fsync", "pathlib.Path.replace"):
         with monkeypatch.context() as patch:
             patch.setattr(step, _fails)
@@ -102,27 +105,27 @@ def _fails(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_every_cut_is_noticed(path: Path, saved: bytes) -> None:
+def test_every_truncation_is_detected(path: Path, saved: bytes) -> None:
     for length in [*range(0, len(saved), 97), len(saved) - 1]:
         path.write_bytes(saved[:length])
-        with pytest.raises(WeightsError, match=r"cut short|no safetensors file|not JSON"):
+        with pytest.raises(WeightsError, match=r"cut short|not a safetensors file|not JSON"):
             load(path)
 
 
-def test_every_flipped_bit_is_noticed(path: Path, saved: bytes) -> None:
-    """In the tensors, or in the parts of the header that are checked; a note's own text may change."""
+def test_every_flipped_bit_is_detected(path: Path, saved: bytes) -> None:
+    """In the tensors; the metadata is not part of the hash."""
     generator = np.random.default_rng(1)
     start = 8 + int.from_bytes(saved[:8], "little")
     for place in generator.integers(start, len(saved), 60):
-        spoilt = bytearray(saved)
-        spoilt[place] ^= 1 << int(generator.integers(8))
-        path.write_bytes(bytes(spoilt))
+        damaged = bytearray(saved)
+        damaged[place] ^= 1 << int(generator.integers(8))
+        path.write_bytes(bytes(damaged))
         with pytest.raises(WeightsError, match="SHA-256"):
             load(path)
 
 
 class Trap:
-    """What a malicious pickle does: unpickling it calls a function of its writer's choice."""
+    """A malicious pickle: unpickling it calls a function of the writer's choice."""
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
         return (exec, ("raise SystemExit('a file ran code')",))
@@ -139,59 +142,59 @@ FOREIGN: dict[str, bytes] = {
     "no JSON": (6).to_bytes(8, "little") + b"{'a':}",
     "a list": (2).to_bytes(8, "little") + b"[]",
     "someone else's tensors": safetensors.numpy.save({"x": np.zeros(3, np.float32)}),
-    "notes of another kind": safetensors.numpy.save({"x": np.zeros(3, np.float32)}, {"tabia": "[1]"}),
+    "metadata of another kind": safetensors.numpy.save({"x": np.zeros(3, np.float32)}, {"tabia": "[1]"}),
 }
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_files_are_refused(kind: str, path: Path) -> None:
     path.write_bytes(FOREIGN[kind])
-    with pytest.raises(WeightsError, match=r"holds no weights Tabia can use. It"):
+    with pytest.raises(WeightsError, match=r"is not a valid weights file. It"):
         load(path)
 
 
-def test_no_file_and_no_directory(tmp_path: Path) -> None:
+def test_missing_files_and_directories(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="cannot be read: No such file"):
         load(tmp_path / "nowhere")
     with pytest.raises(WeightsError, match="cannot be read: it is a directory"):
         load(tmp_path)
     with pytest.raises(WeightsError, match="cannot be written: No such file"):
-        save(tmp_path / "no" / "where", NETWORK, lived_in(NETWORK))
+        save(tmp_path / "no" / "where", NETWORK, trained(NETWORK))
 
 
 def test_an_oversized_file_is_refused_before_it_is_read(path: Path) -> None:
     with path.open("wb") as file:
-        file.truncate(256 * 1024**3)  # a hole takes no room on the disk, but would take all memory
+        file.truncate(256 * 1024**3)  # a sparse file: no space on disk, but more than all memory
     with pytest.raises(WeightsError, match="more than the 2,147,483,648 allowed"):
         load(path)
 
 
-def test_the_limit_is_the_callers(path: Path, saved: bytes) -> None:
+def test_the_caller_can_set_the_limit(path: Path, saved: bytes) -> None:
     with pytest.raises(WeightsError, match="more than the 100 allowed"):
         load(path, limit=100)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_not_saved(number: float, path: Path) -> None:
-    variables = lived_in(NETWORK)
+    variables = trained(NETWORK)
     variables.params["stem"]["linear"]["kernel"] = jnp.full((3, 3, 2, 4), number)
-    with pytest.raises(WeightsError, match=r"stem\.linear\.kernel holds numbers that are not finite"):
+    with pytest.raises(WeightsError, match=r"stem\.linear\.kernel contains numbers that are not finite"):
         save(path, NETWORK, variables)
     assert not path.exists()
 
 
 def test_a_file_with_nan_is_refused(path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    variables = lived_in(NETWORK)
-    spoilt = jax.tree.map(lambda leaf: leaf * np.nan, variables)
+    variables = trained(NETWORK)
+    damaged = jax.tree.map(lambda leaf: leaf * np.nan, variables)
     with monkeypatch.context() as patch:
         patch.setattr("tabia.networks.weights._check_finite", lambda name, array: None)
-        save(path, NETWORK, spoilt)
-    with pytest.raises(WeightsError, match="holds numbers that are not finite"):
+        save(path, NETWORK, damaged)
+    with pytest.raises(WeightsError, match="contains numbers that are not finite"):
         load(path)
 
 
 def test_numbers_too_large_for_half_precision_are_refused(path: Path) -> None:
-    variables = jax.tree.map(lambda leaf: leaf + 1e5, lived_in(NETWORK))
+    variables = jax.tree.map(lambda leaf: leaf + 1e5, trained(NETWORK))
     with pytest.raises(WeightsError, match=r"not finite \(in float16\)"):
         save(path, NETWORK, variables, store="float16")
 
@@ -199,35 +202,35 @@ def test_numbers_too_large_for_half_precision_are_refused(path: Path) -> None:
 def test_weights_of_another_network_are_refused(path: Path) -> None:
     other = Network(glimmerfors(4, 2), (3, 3, 2), 9, 2)
     with pytest.raises(WeightsError, match=r"tensor block2.* does not belong"):
-        save(path, Network(glimmerfors(4, 1), (3, 3, 2), 9, 2), lived_in(other))
+        save(path, Network(glimmerfors(4, 1), (3, 3, 2), 9, 2), trained(other))
     with pytest.raises(WeightsError, match=r"tensor block2.* is missing"):
-        save(path, other, lived_in(Network(glimmerfors(4, 1), (3, 3, 2), 9, 2)))
+        save(path, other, trained(Network(glimmerfors(4, 1), (3, 3, 2), 9, 2)))
     with pytest.raises(WeightsError, match=r"has the shape .* this network needs"):
-        save(path, Network(glimmerfors(5, 2), (3, 3, 2), 9, 2), lived_in(other))
+        save(path, Network(glimmerfors(5, 2), (3, 3, 2), 9, 2), trained(other))
     assert not path.exists()
 
 
-def test_notes_are_json(path: Path) -> None:
+def test_metadata_must_be_json(path: Path) -> None:
     for note in (object(), np.float32(1), float("nan"), {1, 2}):
-        with pytest.raises(WeightsError, match="A note saved with weights"):
-            save(path, NETWORK, lived_in(NETWORK), {"note": note})
+        with pytest.raises(WeightsError, match="The metadata of a weights file must be JSON"):
+            save(path, NETWORK, trained(NETWORK), {"note": note})
 
 
-def test_a_type_is_one_of_three(path: Path) -> None:
+def test_an_unknown_type_is_refused(path: Path) -> None:
     with pytest.raises(WeightsError, match="float32, float16, bfloat16; got 'int8'"):
-        save(path, NETWORK, lived_in(NETWORK), store="int8")
+        save(path, NETWORK, trained(NETWORK), store="int8")
 
 
-LIES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "format": (lambda m: m.update(format=2), "format is 2; this version of Tabia reads format 1"),
     "no network": (lambda m: m.pop("network"), "manifest is damaged"),
-    "unknown option": (lambda m: m["network"]["config"].update(eval="x"), "no 'eval'"),
-    "enormous": (lambda m: m["network"]["config"].update(blocks=10**12), "blocks is from 0 to 256"),
+    "unknown option": (lambda m: m["network"]["config"].update(eval="x"), "no setting network.eval"),
+    "enormous": (lambda m: m["network"]["config"].update(blocks=10**12), "blocks is a whole number from 0 to 256"),
     "wide": (lambda m: m["network"]["config"].update(filters=16384), "has the shape"),
     "board": (lambda m: m["network"].update(observation_shape=[3, 3]), "rows x columns x planes"),
     "huge board": (lambda m: m["network"].update(observation_shape=[10**9, 10**9, 2]), "has the shape"),
-    "text for a number": (lambda m: m["network"].update(num_actions="9"), "a int was expected"),
-    "truth for a number": (lambda m: m["network"].update(num_actions=True), "a int was expected"),
+    "text for a number": (lambda m: m["network"].update(num_actions="9"), "expected a whole number"),
+    "truth for a number": (lambda m: m["network"].update(num_actions=True), "expected a whole number"),
     "more seats": (lambda m: m["network"].update(num_players=3), "has the shape"),
     "a block more": (lambda m: m["network"]["config"].update(blocks=2), "block2.first.linear.kernel is missing"),
     "a tensor more": (lambda m: m["tensors"].update(x=m["tensors"]["stem.linear.kernel"]), "x does not belong"),
@@ -239,9 +242,9 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_a_manifest_that_lies_is_refused(lie: str, path: Path, saved: bytes) -> None:
-    change, sentence = LIES[lie]
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_manifest_is_refused(case: str, path: Path, saved: bytes) -> None:
+    change, sentence = WRONG[case]
     length = int.from_bytes(saved[:8], "little")
     header = json.loads(saved[8 : 8 + length])
     manifest = json.loads(header["__metadata__"]["tabia"])
@@ -251,6 +254,17 @@ def test_a_manifest_that_lies_is_refused(lie: str, path: Path, saved: bytes) -> 
     path.write_bytes(len(text).to_bytes(8, "little") + text + saved[8 + length :])
     with pytest.raises(WeightsError, match=sentence):
         load(path)
+
+
+def test_former_names_of_settings_are_read(path: Path) -> None:
+    network = Network(tower(4, 1).changed(final_position=True), (3, 3, 2), 9, 2)
+    save(path, network, trained(network))
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    former = content[8 : 8 + length].replace(b"final_position", b"last_board")
+    path.write_bytes(len(former).to_bytes(8, "little") + former + content[8 + length :])
+    assert b"last_board" in path.read_bytes()
+    assert load(path).network == network
 
 
 def test_tensors_that_overlap_are_refused(path: Path, saved: bytes) -> None:
@@ -281,7 +295,7 @@ FORBIDDEN = (
 
 
 class Watch:
-    """An audit hook, which Python cannot take away again, so this one can be switched on and off."""
+    """An audit hook that can be switched off; Python cannot remove one."""
 
     def __init__(self) -> None:
         self.on, self.seen = False, list[str]()
@@ -299,7 +313,7 @@ WATCH = Watch()
 
 @pytest.fixture
 def watch() -> Watch:
-    """A hook that really catches what it must: it is tried on a pickle first."""
+    """The hook, after a check that it catches a pickle."""
     WATCH.on = True
     try:
         with pytest.raises(RuntimeError, match=r"pickle.find_class"):
@@ -310,7 +324,7 @@ def watch() -> Watch:
 
 
 def test_loading_runs_no_code(path: Path, saved: bytes, watch: Watch) -> None:
-    load(path)  # what Python and JAX import for themselves, the first time, is not the file's doing
+    load(path)  # the first load imports parts of Python and JAX
     files = {"good": saved, **FOREIGN}
     for kind, content in files.items():
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The networks the tests look at: every preset, small, and every option at least once."""
+"""Networks for tests: every preset, small, and every option at least once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ZOO: dict[str, Network] = {
     "glimmerfors": Network(glimmerfors(8, 1), BOARD, 6, 2),
     "tower": Network(tower(8, 2), BOARD, 6, 2),
     "tower, wdl": Network(tower(8, 1, value="wdl"), BOARD, 6, 2),
-    "tower, last board": Network(tower(8, 1).changed(last_board=True), BOARD, 6, 2),
+    "tower, final position": Network(tower(8, 1).changed(final_position=True), BOARD, 6, 2),
     "tower, no normalization": Network(tower(8, 2).changed(batch_norm=False), BOARD, 6, 2),
     "tower, 5 x 5, dropout": Network(tower(8, 1).changed(kernel=5, dropout=0.4), BOARD, 6, 4),
     "tower, no bias, no hidden": Network(tower(8, 1).changed(bias=False, value_units=0), BOARD, 6, 1),
@@ -35,14 +35,14 @@ ZOO: dict[str, Network] = {
 }
 
 
-def lived_in(network: Network, seed: int = 7) -> Variables:
-    """Variables as after much training: nothing is zero, nothing is one, variances are far from each other."""
+def trained(network: Network, seed: int = 7) -> Variables:
+    """Random variables like those of a trained network: no zeros, no ones, very different variances."""
     generator = np.random.default_rng(seed)
     shapes = jax.eval_shape(network.init, jax.random.key(0))
-    return jax.tree.map_with_path(lambda path, leaf: _lived(path[-1].key, leaf.shape, generator), shapes)
+    return jax.tree.map_with_path(lambda path, leaf: _random(path[-1].key, leaf.shape, generator), shapes)
 
 
-def _lived(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+def _random(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
     draws = generator.normal(size=shape).astype(np.float32)
     match name:
         case "kernel":
@@ -56,6 +56,6 @@ def _lived(name: str, shape: tuple[int, ...], generator: np.random.Generator) ->
 
 
 def boards(network: Network, count: int, seed: int = 7) -> Array:
-    """Boards of stones, most cells empty."""
+    """Random boards with most cells empty."""
     stones = np.random.default_rng(seed).random((count, *network.observation_shape)) < 0.4
     return jnp.asarray(stones.astype(np.float32))

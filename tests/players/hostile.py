@@ -1,4 +1,4 @@
-"""Weights that are finite, so that they can be saved, and make a network overflow: everywhere, or in some positions."""
+"""Finite weights that make a network overflow, in all positions or in some."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def everywhere() -> Variables:
 
 
 def with_stone_on_a3() -> Variables:
-    """Overflows in its policy, in the positions with a stone on a3, whoever owns it; sound in all others."""
+    """Overflows in the policy of positions with a stone on a3."""
     params = NETWORK.init(jax.random.key(0)).params
     first, policy = params["dense1"]["linear"], params["policy.out"]["linear"]
     first["kernel"] = first["kernel"].at[:, 0].set(0.0).at[:2, 0].set(HUGE)  # a3 is the first field of both planes

@@ -26,7 +26,7 @@ def step(game: Game, states: State, actions: Array, key: Array) -> tuple[State, 
 
 
 def play(player: Player | list[Player], batch: int, seed: int = 0) -> tuple[State, np.ndarray]:
-    """The ends of games and their actions [T, B]; a list of players takes turns, one a ply."""
+    """The final positions of games and their actions [T, B]; players of a list alternate by ply."""
     players = player if isinstance(player, list) else [player]
     game = players[0].game
     states, key, played = starts(game, batch, seed), jax.random.key(seed), []

@@ -1,4 +1,4 @@
-"""The agents in the package: all load, fit their game, are small, and say how they were made and how strong."""
+"""The shipped agents load, fit their games, are small, and document their training and strength."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tabia.cli.main import app
 from tabia.networks.weights import read_manifest
 from tabia.players import runs
 from tabia.players.agents import Shipped, agents
-from tabia.players.searching import Forward
+from tabia.players.search import Forward
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,22 +25,22 @@ def agent(request: pytest.FixtureRequest) -> Shipped:
     return request.param
 
 
-def test_it_moves(agent: Shipped) -> None:
+def test_agent_plays(agent: Shipped) -> None:
     game = games.make(agent.game)
     start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
     action = players.make(f"network:{agent.name}", game).choose(start, jax.random.key(0)).actions[0]
     assert bool(game.legal(game.init(jax.random.key(0)))[action])
 
 
-def test_its_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
+def test_weights_are_small_and_in_half_precision(agent: Shipped) -> None:
     assert agent.bytes <= 8_000_000
     versions = [None, *(one.version for one in agent.versions)]
     for path in [runs.weights_file(str(runs.shipped_folder(agent.name)), version) for version in versions]:
         assert {tensor.stored for tensor in read_manifest(path).tensors.values()} == {"float16"}
 
 
-def test_it_has_a_card_and_figures_with_their_commands(agent: Shipped) -> None:
-    card = (ROOT / agent.card).read_text(encoding="utf-8")
+def test_agent_has_a_card_and_measurements_with_commands(agent: Shipped) -> None:
+    card = (ROOT / agent.card).read_text(encoding="utf-8").replace(" \\\n    ", " ")  # long commands span lines
     assert agent.strength and agent.recipe in card and agent.device in card and "## A game" in card
     for one in agent.strength:
         assert one.figure in card and one.command in card
@@ -48,7 +48,7 @@ def test_it_has_a_card_and_figures_with_their_commands(agent: Shipped) -> None:
         assert f"@{version.version}" in card
 
 
-def test_the_command_lists_them() -> None:
+def test_command_lists_agents() -> None:
     told = json.loads(CliRunner().invoke(app, ["agents", "--json"]).stdout)
     assert [entry["name"] for entry in told] == runs.shipped()
     words = CliRunner().invoke(app, ["agents"]).stdout
@@ -56,16 +56,16 @@ def test_the_command_lists_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["star", "star2"])
-def test_an_agent_is_refused_under_rules_it_was_not_trained_on(name: str) -> None:
+def test_agents_are_refused_for_other_rules(name: str) -> None:
     trained_on = next(agent.game for agent in agents() if agent.name == name)
     game = games.make(f"{trained_on},rules=people")
-    with pytest.raises(players.PlayerError, match=f"holds a network for {trained_on}, not for {game.id}"):
+    with pytest.raises(players.PlayerError, match=f"contains a network for {trained_on}, not for {game.id}"):
         runs.load(game, runs.weights_file(name))
 
 
 @pytest.mark.long
-def test_chinese_checkers_knows_what_is_illegal() -> None:
-    """Schulte's measure: what the policy gives to illegal moves before they are masked, in 64 games against itself."""
+def test_chinese_checkers_policy_avoids_illegal_moves() -> None:
+    """The measure of Schulte 2021: the policy's mass on illegal moves before masking, in 64 games of self-play."""
     game = games.make("chinese-checkers")
     agent = runs.load(game, runs.weights_file("chinese-checkers"))
     forward = Forward(agent.network)

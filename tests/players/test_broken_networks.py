@@ -1,4 +1,4 @@
-"""A network that overflows is reported, with the position, by every player and command that asks it."""
+"""A network that overflows is reported, with the position, by every player and command that uses it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tabia import players
 from tabia.cli.main import app
 from tabia.games.session import Session
 from tabia.players import PlayerError
-from tabia.players.searching import MCTSPlayer
+from tabia.players.tree_search import SearchPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
-from tabia.training.arena import contest, seated
+from tabia.training.arena import make_player, play_match
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tests.training.conftest import TINY
@@ -43,21 +43,21 @@ def batch(*games: str) -> object:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
 
 
-SEARCHED = "az:{},simulations=16,select=puct,c=4,winning_moves_first=false"
+SEARCHED = "az:{},simulations=16,rule=puct,c=4,winning_moves_first=false"
 
 
-def test_the_position_is_named_even_deep_in_the_tree(partly: Path) -> None:
-    """No root has a stone on a3, so none of them makes the network overflow; a position further on does."""
+def test_position_in_the_tree_is_reported(partly: Path) -> None:
+    """No root has a stone on a3; a position in its tree does, and makes the network overflow."""
     player = players.make(SEARCHED.format(partly), GAME)
     with pytest.raises(PlayerError, match=WORDS) as refusal:
         player.choose(batch("b2", "c1", "c1", "c1"), KEY)
     text = str(refusal.value)
-    assert text.startswith(f"az:{partly},simulations=16") and "met while searching position 1 of 4" in text
+    assert text.startswith(f"az:{partly},simulations=16") and "in the search of position 1 of 4" in text
     board = [line.split()[1:] for line in text.splitlines() if line[:1] in "123"]
     assert board[0][0] in "XO" and board[1][1] == "X"  # a3 is taken; the game began with b2
 
 
-def test_sound_positions_of_the_same_network_are_played(partly: Path) -> None:
+def test_other_positions_of_the_same_network_are_played(partly: Path) -> None:
     player = players.make(f"network:{partly}", GAME)
     choice = player.choose(batch("", "b2", "b2 c1"), KEY)
     assert np.isfinite(np.asarray(choice.policy)).all()
@@ -67,14 +67,14 @@ def test_sound_positions_of_the_same_network_are_played(partly: Path) -> None:
 
 
 def test_finished_games_in_the_batch_do_not_matter(partly: Path) -> None:
-    """The games are over with a stone on a3: nobody asks what the network thinks of them."""
+    """The games are over with a stone on a3, so the network's output does not matter."""
     line = "a3 a2 b3 b2 c3"
     assert bool(GAME.over(Session.from_moves(GAME, line).state))
     for spec in ("network:{}", SEARCHED):
         players.make(spec.format(partly), GAME).choose(batch(*[line] * 4), KEY)
 
 
-def test_compiled_by_the_caller_it_still_runs(broken: Path) -> None:
+def test_compiled_calls_do_not_raise(broken: Path) -> None:
     player = players.make(f"network:{broken}", GAME)
     actions = jax.jit(lambda states: player.choose(states, KEY).actions)(batch("b2"))
     assert actions.shape == (1,)
@@ -85,17 +85,17 @@ def constant(parameters, states, key) -> Evaluation:
     return Evaluation(logits, values)
 
 
-@pytest.mark.parametrize("rule", [Gumbel(noise=0.0), Puct()])
+@pytest.mark.parametrize("rule", [Gumbel(gumbel_scale=0.0), Puct()])
 @pytest.mark.parametrize("value", [1e30, 2.0, -np.inf])
-def test_impossible_values_are_no_values(rule: object, value: float) -> None:
-    """Values are scaled to [-1, 1]; an evaluator that returns others would decide every search by itself."""
+def test_values_out_of_range_are_reported(rule: object, value: float) -> None:
+    """Values are scaled to [-1, 1]; larger ones would dominate every search."""
     search = Search(GAME, constant, 32, rule)
     with pytest.raises(PlayerError, match=f"mine: The evaluator {WORDS}"):
-        MCTSPlayer(search, "mine", (jnp.zeros(9), jnp.full(2, value))).look(batch("b2"), KEY)
+        SearchPlayer(search, (jnp.zeros(9), jnp.full(2, value)), name="mine").run(batch("b2"), KEY)
 
 
-@pytest.mark.parametrize("rule", [Gumbel(noise=0.0), Puct()])
-def test_huge_logits_leave_legal_moves_legal(rule: object) -> None:
+@pytest.mark.parametrize("rule", [Gumbel(gumbel_scale=0.0), Puct()])
+def test_huge_logits_keep_legal_moves_legal(rule: object) -> None:
     logits = jnp.full(9, -1e30).at[8].set(1e30)
     result = Search(GAME, constant, 32, rule).run((logits, jnp.zeros(2)), batch("b2"), KEY)
     legal = np.asarray(GAME.legal(Session.from_moves(GAME, "b2").state))
@@ -106,9 +106,9 @@ def test_huge_logits_leave_legal_moves_legal(rule: object) -> None:
 
 def test_training_stops_at_its_gate() -> None:
     plan = Plan(TINY.changed({"network": NETWORK.config}))
-    challenger = seated(plan, everywhere(), 0, "challenger")
+    challenger = make_player(plan, everywhere(), 0, "challenger")
     with pytest.raises(TrainingError, match="challenger: .*" + WORDS) as refusal:
-        contest(plan, challenger, players.make("random", plan.game), 2, seed=0)
+        play_match(plan, challenger, players.make("random", plan.game), 2, seed=0)
     assert "The last checkpoint is sound" in str(refusal.value)
 
 
@@ -132,7 +132,7 @@ def tabia(*words: object, stdin: str | None = None) -> Result:
     ],
     ids=lambda words: " ".join(str(word) for word in words[:1] + words[-4:]),
 )
-def test_every_command_says_so_and_exits_with_2(broken: Path, words: tuple[object, ...]) -> None:
+def test_every_command_reports_it_and_exits_with_2(broken: Path, words: tuple[object, ...]) -> None:
     result = tabia(*(str(word).format(broken) for word in words), stdin="hint\nquit\n")
     assert result.exit_code == 2, result.output
     assert WORDS in result.stderr and "use another checkpoint" in result.stderr and "\n3 " in result.stderr

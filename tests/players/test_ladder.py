@@ -1,4 +1,4 @@
-"""Ladders: files that read back, levels that are rungs, and the shipped ladders as they were asked for."""
+"""Ladders: files read back as written, levels are rungs, and the shipped ladders are complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_ladder_reads_back_and_nothing_else_is_left(tmp_path: Path) -> None:
+def test_ladder_reads_back_as_written(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ladder.toml"
     ladder.write(path, MADE)
     ladder.write(path, MADE)
@@ -34,7 +34,7 @@ def test_a_ladder_reads_back_and_nothing_else_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("rung = 3", "is not a ladder"),
         ("[[rung", "is not a ladder"),
@@ -43,14 +43,14 @@ def test_a_ladder_reads_back_and_nothing_else_is_left(tmp_path: Path) -> None:
         (ladder.text(replace(MADE, rungs=())) + "rung = []", "at least one rung"),
     ],
 )
-def test_a_damaged_ladder_is_refused(text: str, told: str, tmp_path: Path) -> None:
+def test_a_damaged_ladder_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "ladder.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(LadderError, match=told):
+    with pytest.raises(LadderError, match=message):
         ladder.read(path)
 
 
-def test_a_ladder_that_cannot_be_written_or_read_says_why(tmp_path: Path) -> None:
+def test_unreadable_and_unwritable_ladders_are_reported(tmp_path: Path) -> None:
     with pytest.raises(LadderError, match="cannot be written"):
         ladder.write(tmp_path, MADE)
     with pytest.raises(LadderError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""Ceilings of players, matches and runs: what is too large is refused at once, in a sentence that says what fits."""
+"""Limits of players, matches and runs: what is too large is refused at once, with what fits."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from typer.testing import CliRunner
 from tabia import games, players
 from tabia.cli.main import app
 from tabia.evaluation.match import Match
-from tabia.evaluation.seating import MatchError
+from tabia.evaluation.rounds import MatchError
 from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
 from tabia.players import PlayerError
 from tabia.players.player import Sized
-from tabia.players.searching import chunk
+from tabia.players.tree_search import chunk_size
 from tabia.search import memory
-from tabia.training import estimate
-from tabia.training import memory as training_memory
+from tabia.training import limits, pace
 from tabia.training import state as states
 from tabia.training.config.schema import EvaluationSettings
 from tabia.training.errors import TrainingError
 from tabia.training.evaluate import opponents
-from tabia.training.loop import Training
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 from tests.training.conftest import TINY
 
 GAME = games.make("connect4")
@@ -36,7 +35,7 @@ GAME = games.make("connect4")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine of 400 MB, half of which may be asked for."""
+    """A machine with 400 MB, half of which may be used."""
     for name in ("device_memory", "machine_memory"):
         monkeypatch.setattr(memory, name, lambda: 400_000_000)
 
@@ -47,7 +46,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mcts:simulations=1e9", "simulations=1,000,000,000 needs about .* simulations can be at most"),
         ("mcts:simulations=1e300", r"simulations=1\.0e\+300 needs about"),
         ("az:untrained,simulations=1e9", "simulations=1,000,000,000 needs about"),
-        ("az:untrained,simulations=1e9,select=puct,temperature=1", "simulations=1,000,000,000 needs about"),
+        ("az:untrained,simulations=1e9,rule=puct,temperature=1", "simulations=1,000,000,000 needs about"),
         ("mcts:simulations=1e9,seconds=1", "simulations=1,000,000,000 needs about"),
         ("mcts:simulations=1e9,leaves=1e9", "leaves=1,000,000,000 needs about"),
         ("mcts:rollouts=1e9", "rollouts=1,000,000,000 needs about .* rollouts can be at most"),
@@ -60,16 +59,16 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ("random:random_moves=1e300", "at most 1e"),
     ],
 )
-def test_absurd_options_are_refused_at_once(spec: str, words: str) -> None:
-    begun = time.process_time()
+def test_huge_options_are_refused_at_once(spec: str, words: str) -> None:
+    started = time.process_time()
     with pytest.raises(PlayerError, match=words) as refusal:
         players.make(spec, GAME)
-    assert time.process_time() - begun < 5  # about a second where the machine has nothing else to do
+    assert time.process_time() - started < 5  # about a second on an idle machine
     assert spec in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("spec", ["mcts:seconds=1", "az:untrained,seconds=1", "az:untrained,considered_actions=1e9"])
-def test_where_only_the_clock_is_given_many_trees_fit(spec: str) -> None:
+def test_with_only_a_time_limit_many_trees_fit(spec: str) -> None:
     player = players.make(spec, GAME)
     assert isinstance(player, Sized)
     player.check_batch(256)
@@ -87,25 +86,25 @@ def test_chunks_by_trying_every_size(leaves: int) -> None:
     for steps in range(1, 200):
         simulations = steps * leaves
         fitting = [size for size in range(leaves, simulations + 1, leaves) if simulations % size == 0]
-        assert chunk(simulations, leaves) == max((size for size in fitting if size <= 64), default=leaves)
-    assert chunk(10**18 * leaves, leaves) >= leaves  # at once
+        assert chunk_size(simulations, leaves) == max((size for size in fitting if size <= 64), default=leaves)
+    assert chunk_size(10**18 * leaves, leaves) >= leaves  # at once
 
 
-def test_a_match_names_the_batch_that_fits() -> None:
+def test_match_error_names_a_batch_that_fits() -> None:
     pair = (players.make("mcts:simulations=20000", GAME), players.make("random", GAME))
     with pytest.raises(MatchError, match="for the trees of 128 positions") as refusal:
         Match(GAME, pair, games=100)
     found = re.search(r"A batch of (\d+) would fit\. --batch", str(refusal.value))
     assert found
-    Match(GAME, pair, games=100, together=int(found[1]))
+    Match(GAME, pair, games=100, batch=int(found[1]))
     Match(GAME, pair, games=int(found[1]))  # so few games are a small batch anyway
     with pytest.raises(MatchError):
-        Match(GAME, pair, games=100, together=2 * int(found[1]))
+        Match(GAME, pair, games=100, batch=2 * int(found[1]))
     with pytest.raises(MatchError, match="A batch of"):
         _ = Tournament(GAME, pair, games=100).matches
 
 
-def test_so_many_games_that_their_records_do_not_fit() -> None:
+def test_matches_with_too_many_games_are_refused() -> None:
     pair = (players.make("random", GAME), players.make("greedy", GAME))
     with pytest.raises(MatchError, match=r"games=1,000,000,000,000 needs about 1\.0 PB.* games can be at most 200,000"):
         Match(GAME, pair, games=10**12)
@@ -147,27 +146,27 @@ def test_commands_refuse_with_exit_code_2(words: tuple[str, ...], tmp_path, monk
             {"learner.batch_size": 500_000, "replay.positions": 600_000, "network": mlp(256)},
             r"learner\.batch_size=500,000 needs",
         ),
-        ({"replay.positions": 10_000_000}, r"The replay needs .* positions would fit: lower replay\.positions"),
+        ({"replay.positions": 10_000_000}, r"The replay buffer needs .* positions would fit: lower replay\.positions"),
         ({"evaluation.simulations": 1_000_000}, r"evaluation\.simulations=1,000,000 needs"),
         ({"gate.kind": "score", "gate.simulations": 1_000_000}, r"gate\.simulations=1,000,000 needs"),
     ],
     ids=["simulations", "fast simulations", "batch", "replay", "evaluation", "gate"],
 )
-def test_a_run_that_does_not_fit(changes: dict[str, object], words: str, tmp_path) -> None:
+def test_runs_that_do_not_fit_are_refused(changes: dict[str, object], words: str, tmp_path) -> None:
     config = TINY.changed(changes)
     run = RunDirectory(tmp_path / "run")
     with pytest.raises(TrainingError, match=words):
         Training.begin(run, config)
     assert not run.path.exists()
     with pytest.raises(TrainingError, match=words):
-        estimate.estimate(config)
+        pace.estimate(config)
 
 
-def test_a_later_stage_that_does_not_fit() -> None:
+def test_later_stages_are_checked() -> None:
     plan = Plan(replace(TINY, schedule=(("search.simulations", ((0.0, 4), (0.5, 1_000_000))),)))
     with pytest.raises(TrainingError, match=r"search\.simulations=1,000,000"):
-        training_memory.check(plan)
-    training_memory.check(Plan(TINY))
+        limits.check_memory(plan)
+    limits.check_memory(Plan(TINY))
 
 
 def test_opponents_that_do_not_fit_are_refused_before_the_run() -> None:
@@ -177,10 +176,10 @@ def test_opponents_that_do_not_fit_are_refused_before_the_run() -> None:
 
 
 def test_the_replay_shares_the_device_with_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Either of them would fit alone into the half of the memory that may be taken."""
+    """Each would fit alone into half of the memory."""
     plan = Plan(TINY)
     buffer = jax.eval_shape(lambda: states.begin(plan).boards[0].buffer)
-    buffer_bytes, working = memory.nbytes(buffer), training_memory.working_bytes(plan)
+    buffer_bytes, working = memory.nbytes(buffer), limits.working_bytes(plan)
     for spare, place in ((1, None), (-1, "host")):
         monkeypatch.setattr(memory, "device_memory", lambda spare=spare: 2 * (buffer_bytes + working + spare))
         assert (states._host(plan, [buffer]) is None) == (place is None)

@@ -1,4 +1,4 @@
-"""Players from a user's file: what they choose, their options, what is said when they are wrong, what never runs."""
+"""Players from a user's file: choices, options, error messages, and files that must never run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tabia import games, players
 from tabia.cli.main import app
 from tabia.core.errors import TabiaError
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record
+from tabia.evaluation.records import Record, RecordFile
 from tabia.games.session import Session
 from tabia.players import PlayerError
 from tabia.training.config import toml as settings
-from tabia.training.loop import Training
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GAME = games.make("tictactoe")
@@ -136,33 +136,33 @@ def chosen(spec: str, *moves: str) -> list[int]:
         ("mine.py:Last:random_moves=0,count=3,epsilon=0", [6, 5]),
     ],
 )
-def test_chooses_what_the_class_says(folder, spec, actions):
+def test_class_chooses_the_moves(folder, spec, actions):
     assert chosen(spec, "", "c1 b2") == actions  # actions count from the upper left
 
 
-def test_looks_ahead_with_the_rules(folder):
+def test_class_can_search_ahead(folder):
     assert [GAME.move_name(action) for action in chosen("mine.py:Ahead", "a1 a3 b1 b3")] == ["c1"]
 
 
-def test_a_game_that_is_over_is_never_asked_about(folder):
+def test_finished_games_are_skipped(folder):
     assert chosen("mine.py:Illegal", "a1 a3 b1 b3 c1") == [0]
 
 
-def test_the_same_key_draws_the_same_lots(folder):
+def test_same_key_gives_same_random_numbers(folder):
     moves = [""] * 30
     assert chosen("mine.py:Lots", *moves) == chosen("mine.py:Lots", *moves)
     assert len(set(chosen("mine.py:Lots", *moves))) > 4
 
 
 @pytest.mark.parametrize("spelled", ["mine.py:Last:count=2", "./mine.py:Last:count=2", "{}/mine.py:Last:count=2"])
-def test_the_spec_makes_the_same_player(folder, spelled):
+def test_spec_makes_the_same_player(folder, spelled):
     made = players.make(spelled.format(folder), GAME)
     assert made.spec == "mine.py:Last:count=2"
     assert players.make(made.spec, GAME).spec == made.spec
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         (
             "mine.py:Boom",
@@ -178,28 +178,28 @@ def test_the_spec_makes_the_same_player(folder, spelled):
             rf"mine.py, line {line('class WrongBatch') + 1}, WrongBatch.choose returned 9, .*0 \(a3\)",
         ),
         ("mine.py:WrongShape", r"WrongShape.choose returned 3; expected a Choice, or int32\[1\], one action for each"),
-        ("mine.py:Silent", r"class Silent: to be a player it still needs `def choose\(self, position\)"),
+        ("mine.py:Silent", r"class Silent: a player needs a method `def choose\(self, position\)"),
         (
             "mine.py:Greedy",
             r"choose takes 4 arguments besides self; expected choose\(self, position\), or choose\(self, st",
         ),
         ("mine.py:Needs", r"class Needs: the parameter 'depth' of __init__ needs a default"),
-        ("mine.py:Hot", r"class Hot: every player has the option 'temperature'; give the argument another name"),
+        ("mine.py:Hot", r"class Hot: the argument 'temperature' has the name of an option of every player; rename it"),
         ("mine.py:Broken", r"mine.py, line \d+, Broken.__init__ raised KeyError: 1"),
         ("mine.py:Last:cuont=2", r"class Last: it has no parameter 'cuont'. Did you mean count"),
-        ("mine.py:Last:count=two", r"class Last: count=two: an integer is needed"),
-        ("mine.py:Last:count", r"'count' in 'mine.py:Last:count' is no option"),
+        ("mine.py:Last:count=two", r"class Last: count=two: expected an integer"),
+        ("mine.py:Last:count", r"'count' in 'mine.py:Last:count' is not an option"),
         ("mine.py:Lats", r"mine.py has no class 'Lats'. Did you mean Lots or Last"),
         ("mien.py:Last", r"There is no file mien.py. Did you mean mine.py"),
-        ("mine.py:Last:temperature=1", r"mine.py:Last.* gives no odds"),
+        ("mine.py:Last:temperature=1", r"mine.py:Last.* has no policy"),
     ],
 )
-def test_says_what_is_wrong(folder, spec, said):
-    with pytest.raises(PlayerError, match=f"(?s){said}"):
+def test_error_messages(folder, spec, message):
+    with pytest.raises(PlayerError, match=f"(?s){message}"):
         chosen(spec, "")
 
 
-def test_a_plain_game_lends_its_object(folder):
+def test_plain_python_game_gives_its_object(folder):
     (folder / "nim.py").write_text((EXAMPLES / "nim.py").read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "bouton.py").write_text(
         "class Bouton:\n"
@@ -216,7 +216,7 @@ def test_a_plain_game_lends_its_object(folder):
     assert "all                20" in result.output and "100.0%" in result.output.splitlines()[-1]
 
 
-def test_an_own_player_plays_in_the_terminal(folder):
+def test_own_player_plays_in_the_terminal(folder):
     result = CliRunner().invoke(
         app, ["play", "tictactoe", "--terminal", "--against", "mine.py:Last"], input="a1\na2\na3\n"
     )
@@ -229,7 +229,7 @@ def test_an_own_player_plays_in_the_terminal(folder):
 
 @pytest.fixture
 def trap(folder) -> Path:
-    """A player's file that leaves a mark when it runs."""
+    """A player's file that creates a file when it runs."""
     (folder / "trap.py").write_text(
         "from pathlib import Path\nPath('sprung').touch()\nclass Trap:\n    def choose(self, position): return 0\n",
         encoding="utf-8",
@@ -239,7 +239,7 @@ def trap(folder) -> Path:
 
 def test_a_record_does_not_run_the_file_it_names(trap, folder):
     record = Record("tictactoe", 1, ("human", "trap.py:Trap"), ("a1",), (0.0, 0.0), end="unfinished")
-    records.save(folder / "game.txt", Book({}, [record]))
+    records.save(folder / "game.txt", RecordFile({}, [record]))
     result = CliRunner().invoke(app, ["play", "--terminal", "--load", "game.txt"])
     assert result.exit_code == 2 and "would run Python code" in result.output
     assert not trap.exists()

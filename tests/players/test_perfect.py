@@ -1,4 +1,4 @@
-"""Perfect play: it never loses what is not lost, its scores are those of a plain negamax, and too much is refused."""
+"""Perfect play never loses a position that is not lost, its scores match plain negamax, and large games are refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tabia import games, players
 from tabia.games.connect import Connect
 from tabia.games.session import Session
 from tabia.players import perfect
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.players.player import Choice
-from tabia.solvers import connect_solver
+from tabia.solvers.connect.solver import Solver
 
 from .playing import play, starts
 
@@ -25,9 +25,7 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 @cache
 def negamax(own: frozenset[int], other: frozenset[int]) -> int:
-    """The score of a tic-tac-toe position for the mover, by its rules alone: 1 for a win with the ninth stone or the
-    eighth, 1 more for each own stone earlier, draws 0.
-    """
+    """The mover's score in tic-tac-toe: 1 for a win with its last possible stone, 1 more per stone earlier."""
     if any(set(line) <= other for line in LINES):
         return -((9 + 2 - len(own) - len(other)) // 2)
     free = set(range(9)) - own - other
@@ -74,13 +72,13 @@ def _agree(game: games.Game, states: games.State, choice: Choice) -> None:
         assert chosen == {field for field, score in zip(free, expected, strict=True) if score == max(expected)}
 
 
-def test_the_first_seat_wins_connect3_whatever_the_other_does() -> None:
+def test_first_seat_wins_connect3_against_any_play() -> None:
     game = games.make("connect3")
     ends, _ = play([players.make("perfect", game), players.make("mcts:simulations=32", game)], 32)
     assert np.all(np.asarray(jax.vmap(game.scores)(ends))[:, 0] == 1)
 
 
-def test_any_best_move_is_drawn_and_fastest_is_among_the_best() -> None:
+def test_all_best_moves_are_played_and_the_fastest_are_among_them() -> None:
     game = games.make("tictactoe")
     states = starts(game, 500)
     actions = np.asarray(players.make("perfect", game).choose(states, jax.random.key(0)).actions)
@@ -93,7 +91,7 @@ def test_any_best_move_is_drawn_and_fastest_is_among_the_best() -> None:
 
 
 class SlowSolver:
-    """Negamax over the bitboards the Connect solver is asked with, by the rules alone."""
+    """Negamax over the bitboards of the Connect solver, by the rules alone."""
 
     def __init__(self, rows: int, columns: int, line: int) -> None:
         self.rows, self.columns, self.line = rows, columns, line
@@ -122,17 +120,16 @@ class SlowSolver:
         return max((-self.score(taken ^ mover, taken | stone) for stone in moves), default=0)
 
 
-@pytest.mark.parametrize("asked", [SlowSolver, connect_solver.Solver])
-def test_the_solver_is_asked_and_understood_rightly(asked: type[connect_solver.Solver]) -> None:
-    # What the solver says on connect3, asked through the same door as on large boards, is what the table says.
+@pytest.mark.parametrize("solver_class", [SlowSolver, Solver])
+def test_solver_and_table_agree_on_connect3(solver_class: type[Solver]) -> None:
     game = games.make("connect3")
     assert isinstance(game, Connect)
-    table, solver = perfect.make(game).oracle, perfect.Solver(game, asked(3, 4, 3))
+    table, solver = perfect.PerfectPlayer(game).oracle, perfect.SolverOracle(game, solver_class(3, 4, 3))
     states, key = starts(game, 64), jax.random.key(4)
     for _ in range(7):
-        known, told = table.truth(states), solver.truth(states)
+        known, found = table.truth(states), solver.truth(states)
         going = ~np.asarray(jax.vmap(game.over)(states))
-        for name, one, two in zip(known._fields, known, told, strict=True):
+        for name, one, two in zip(known._fields, known, found, strict=True):
             assert np.array_equal(one[going], two[going], equal_nan=name == "means"), name
         key, draw = jax.random.split(key)
         states = jax.vmap(game.step)(states, players.make("random", game).choose(states, draw).actions)
@@ -147,7 +144,7 @@ def test_the_first_move_of_connect4_has_the_published_scores() -> None:
 
 
 @pytest.mark.parametrize("against", ["mcts:simulations=32", "perfect"])
-def test_the_first_seat_wins_connect4_whatever_the_other_does(against: str) -> None:
+def test_first_seat_wins_connect4_against_any_play(against: str) -> None:
     game = games.make("connect4")
     ends, played = play([players.make("perfect", game), players.make(against, game)], 8)
     assert np.all(np.asarray(jax.vmap(game.scores)(ends))[:, 0] == 1)
@@ -155,12 +152,12 @@ def test_the_first_seat_wins_connect4_whatever_the_other_does(against: str) -> N
         assert len(played) == 41  # a score of 1: with the first seat's last stone
 
 
-def test_boards_the_solver_cannot_hold_are_refused() -> None:
+def test_boards_beyond_63_bits_are_refused() -> None:
     with pytest.raises(players.PlayerError, match=r"rows=9,columns=9.* 9 x 9 takes 90"):
         players.make("perfect", games.make("connect:rows=9,columns=9,line=4"))
 
 
-def test_without_numba_it_says_what_to_install() -> None:
+def test_missing_numba_is_reported_with_the_install_command() -> None:
     program = """
 import sys; sys.modules["numba"] = None
 from tabia import games, players
@@ -169,13 +166,13 @@ players.make("perfect", games.make("connect4"))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1]
-    assert "PlayerError: There is no perfect play on connect4 here" in last and "pip install 'tabia[solver]'" in last
+    assert "PlayerError: Perfect play of connect4 is not available" in last and "pip install 'tabia[solver]'" in last
 
 
 def test_history_does_not_change_perfect_play() -> None:
     game = games.make("tictactoe:history=2")
     state = Session.from_moves(game, "b2 a2").state
-    found = look(players.make("perfect", game), state, jax.random.key(0), 2)
+    found = analyze_position(players.make("perfect", game), state, jax.random.key(0), 2)
     assert found.scores is not None and found.scores["c2"] == 0 and found.scores["a3"] == 2
     assert found.tree is None and found.line is not None
     assert len(found.line) == 5 and found.line[0] == found.move  # the third of X's stones after these two wins

@@ -1,4 +1,4 @@
-"""Every player plays legal moves in whole batches, the same for the same key, and does what it says of itself."""
+"""Every player plays legal moves in whole batches, and the same moves for the same key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tabia import games, players
 from tabia.games.session import Session
 from tabia.players import modifiers
-from tabia.players.modifiers import heated
+from tabia.players.modifiers import with_temperature
 
 from .playing import play, starts, step
 
@@ -20,14 +20,17 @@ SMALL = [
     "initialize",
     "minimax:depth=2",
     "mcts:simulations=8",
-    "mcts:simulations=8,select=omc,final=value",
-    "mcts:simulations=8,select=pbbm,final=secure",
-    "mcts:simulations=8,select=puct,rollouts=2,rollout_moves=3,final=robust",
+    "mcts:simulations=8,rule=omc,final=value",
+    "mcts:simulations=8,rule=pbbm,final=secure",
+    "mcts:simulations=8,rule=puct,rollouts=2,rollout_moves=3,final=robust",
+    "mcts:simulations=8,heuristic_weight=1",
+    "mcts:simulations=8,heuristic_weight=0.5,until_agreed=true",
     "network:untrained",
     "network:untrained,symmetries=true",
     "az:untrained,simulations=4,considered_actions=4",
     "az:untrained,simulations=4,symmetries=true",
-    "az:untrained,simulations=8,select=puct,c=2,leaves=2,noise=0.25",
+    "az:untrained,simulations=4,rule=mini-alphago,rollout_weight=0.5",
+    "az:untrained,simulations=8,rule=puct,c=2,leaves=2,dirichlet_fraction=0.25",
     "perfect",
     "perfect:fastest=false,epsilon=0.2",
     "random:random_moves=2,epsilon=0.5,temperature=0.5",
@@ -36,7 +39,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("text", SMALL)
-def test_legal_moves_and_the_same_seed_the_same_moves(text: str) -> None:
+def test_moves_are_legal_and_reproducible(text: str) -> None:
     player = players.make(text, games.make("connect3"))
     ends, played = play(player, 16, seed=3)
     assert np.asarray(jax.vmap(player.game.over)(ends)).all()
@@ -45,7 +48,7 @@ def test_legal_moves_and_the_same_seed_the_same_moves(text: str) -> None:
 
 
 @pytest.mark.parametrize("game_id", games.ids())
-def test_an_untrained_network_with_search_plays_a_legal_game_of_every_game(game_id: str) -> None:
+def test_untrained_network_with_search_plays_every_game(game_id: str) -> None:
     game = games.make(game_id)
     ends, _ = play(players.make("az:untrained,simulations=2,winning_moves_first=false", game), 2)
     assert np.asarray(jax.vmap(game.over)(ends)).all()
@@ -65,14 +68,14 @@ SANZ_VILLANUEVA_OPPONENTS = [
 
 
 @pytest.mark.parametrize("text", SANZ_VILLANUEVA_OPPONENTS)
-def test_the_opponents_of_sanz_villanueva_exist(text: str) -> None:
+def test_opponents_of_sanz_villanueva_exist(text: str) -> None:
     assert players.make(text, games.make("connect4")).spec == text
 
 
 @pytest.mark.parametrize(
-    "text", ["minimax:depth=2", "mcts:simulations=128", "mcts:simulations=128,seconds=60", "az:untrained,select=puct"]
+    "text", ["minimax:depth=2", "mcts:simulations=128", "mcts:simulations=128,seconds=60", "az:untrained,rule=puct"]
 )
-def test_players_that_look_ahead_take_a_win(text: str) -> None:
+def test_searching_players_take_a_win(text: str) -> None:
     game = games.make("connect4")
     state = Session.from_moves(game, "172737").state  # X has 1 2 3 in the lowest row: 4 wins
     batch = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (4, *leaf.shape)), state)
@@ -80,7 +83,7 @@ def test_players_that_look_ahead_take_a_win(text: str) -> None:
     assert set(np.asarray(choice.actions)) == {3}
 
 
-def test_a_clock_does_not_stumble_over_games_that_are_over() -> None:
+def test_batches_may_contain_finished_games() -> None:
     game = games.make("connect3")
     over = Session.from_moves(game, "1 2 1 2 1").state
     assert bool(game.over(over))
@@ -109,7 +112,7 @@ def climbing() -> tuple[games.Game, object]:
 
 
 @pytest.mark.parametrize("name", ["greedy", "initialize"])
-def test_schulte_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game, object], name: str) -> None:
+def test_schulte_agents_by_rows_gained(climbing: tuple[games.Game, object], name: str) -> None:
     game, states = climbing
     policy = np.asarray(players.make(name, game).choose(states, jax.random.key(0)).policy)
     legal = np.asarray(jax.vmap(game.legal)(states))
@@ -126,7 +129,7 @@ def test_schulte_agents_by_the_rows_their_moves_gain(climbing: tuple[games.Game,
         np.testing.assert_allclose(policy[row], weights / weights.sum(), atol=1e-6)
 
 
-def test_initialize_draws_by_its_odds() -> None:
+def test_initialize_samples_4_to_2_to_1() -> None:
     game = games.make("chinese-checkers")
     start = starts(game, 1)
     player = players.make("initialize", game)
@@ -140,11 +143,11 @@ def test_initialize_draws_by_its_odds() -> None:
 # Modifiers.
 
 
-def test_temperature_raises_odds_to_its_inverse() -> None:
+def test_temperature_formula() -> None:
     policy = jnp.array([[0.5, 0.3, 0.2, 0.0]])
     for temperature in (0.5, 1.0, 2.0):
         expected = np.array([0.5, 0.3, 0.2, 0.0]) ** (1 / temperature)
-        np.testing.assert_allclose(heated(policy, temperature)[0], expected / expected.sum(), atol=1e-6)
+        np.testing.assert_allclose(with_temperature(policy, temperature)[0], expected / expected.sum(), atol=1e-6)
 
 
 def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None:
@@ -157,7 +160,7 @@ def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None
     assert modifiers._strayed._cache_size() == programs
 
 
-def test_epsilon_errs_as_often_as_it_says_and_first_moves_are_random() -> None:
+def test_epsilon_and_random_moves() -> None:
     game = games.make("connect3")
     states = starts(game, 4000)
     own = np.asarray(players.make("network:untrained", game).choose(states, jax.random.key(0)).actions)

@@ -1,4 +1,4 @@
-"""Many positions at once: each is the one that replaying its line alone reaches, and bad lines are refused alike."""
+"""Positions read as a batch equal those replayed one by one, and invalid lines get the same errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabia.players.reading import read
 
 
 def random_lines(game: games.Game, count: int, most: int) -> list[str]:
-    """Random games of up to `most` moves, as text; moves parted by spaces or commas."""
+    """Random games of up to `most` moves, as text; moves separated by spaces or commas."""
     rng, step, legal = np.random.default_rng(3), jax.jit(game.step), jax.jit(game.legal)
     lines = []
     for number in range(count):
@@ -32,7 +32,7 @@ def random_lines(game: games.Game, count: int, most: int) -> list[str]:
 @pytest.mark.parametrize(
     "game_id", ["connect3", "tictactoe:history=2", "chinese-checkers", "checkers", "othello:size=4"]
 )
-def test_each_position_is_the_one_replayed_alone(game_id: str) -> None:
+def test_batch_equals_single_replays(game_id: str) -> None:
     game = games.make(game_id)
     lines = random_lines(game, 6, 12)
     lines += ["", lines[-1] + " nonsense", "nonsense"]
@@ -58,7 +58,7 @@ def test_each_position_is_the_one_replayed_alone(game_id: str) -> None:
     ]
 
 
-def test_a_width_given_is_kept() -> None:
+def test_width_can_be_given() -> None:
     game = games.make("connect3")
     assert read(game, ["1", "2", "3"]).plies.shape == (4,)
     assert read(game, ["1"], width=4).plies.tolist() == [1, 0, 0, 0]

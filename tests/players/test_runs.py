@@ -1,4 +1,4 @@
-"""Runs, files of weights and shipped agents: which file a spec means, and what is told when there is none."""
+"""Runs, files of weights and shipped agents: the file of a spec, and errors if there is none."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_a_run_with_search(run: Path) -> None:
     assert choice.visits is not None and np.all(np.asarray(choice.visits).sum(axis=1) == 4)
 
 
-def test_what_is_missing_is_told(run: Path, tmp_path: Path) -> None:
+def test_missing_files_are_reported(run: Path, tmp_path: Path) -> None:
     with pytest.raises(players.PlayerError, match=r"no version '7'. It has best, latest and the steps 5, 20, 100"):
         players.make(f"network:{run}@7", CONNECT3)
     (tmp_path / "empty" / "checkpoints").mkdir(parents=True)
     with pytest.raises(players.PlayerError, match="no checkpoint yet"):
         players.make(f"network:{tmp_path / 'empty'}", CONNECT3)
-    with pytest.raises(players.PlayerError, match="is no run"):
+    with pytest.raises(players.PlayerError, match="is not a run"):
         players.make(f"network:{tmp_path}", CONNECT3)
     with pytest.raises(players.PlayerError, match="one network"):
         players.make(f"network:{run / 'checkpoints' / '000005'}@5", CONNECT3)
@@ -78,15 +78,15 @@ def test_what_is_missing_is_told(run: Path, tmp_path: Path) -> None:
         players.make(f"network:{tmp_path / 'junk.safetensors'}", CONNECT3)
 
 
-def test_another_game_is_told_by_its_name(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(players.PlayerError, match="holds a network for connect3, not for connect4"):
+def test_networks_of_other_games_are_refused(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(players.PlayerError, match="contains a network for connect3, not for connect4"):
         players.make(f"az:{run}", games.make("connect4"))
     write(tmp_path / "old", game_version=0)
     with pytest.raises(players.PlayerError, match="version 0 of connect3"):
         players.make(f"az:{tmp_path / 'old'}", CONNECT3)
     write(tmp_path / "code", game=f"{tmp_path}/evil.py:Evil")
     (tmp_path / "evil.py").write_text("raise SystemExit('code has run')")
-    with pytest.raises(players.PlayerError, match="holds a network for"):
+    with pytest.raises(players.PlayerError, match="contains a network for"):
         players.make(f"az:{tmp_path / 'code'}", CONNECT3)
 
 

@@ -1,52 +1,51 @@
-"""Whole trees compared: the array search's against the plain twin's."""
+"""Comparison of whole trees: the batched search against the reference implementation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.search.gumbel import Gumbel
 from tabia.search.reference import Node
-from tabia.search.selection import Rule
+from tabia.search.rules import Gumbel, Rule
+from tabia.search.rules.rule import Recommendation, Root
 from tabia.search.tree import LINK, TOTAL, VALUE, VISITS, Tree, View
 
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class ByLane(Gumbel):
-    """Another rule in every lane, taking turns, so that one compiled search tries them all.
+class ByLane(Rule):
+    """A different rule in each lane, so that one compiled search covers all rules.
 
-    It says it is Gumbel's, so that the search draws noise and a schedule at the roots and asks for a policy; only lanes
-    whose rule is Gumbel's look at the noise. `result.action` means something for these alone.
+    The roots are prepared as for Gumbel's rule; the other rules ignore that.
     """
 
-    rules: tuple[Rule, ...] = ()
-    squares: bool = True  # which also keeps the GPU's kernels away: they know no lanes
+    needs_squares: ClassVar[bool] = True  # also disables the GPU kernels, which have no lanes
+    plans_root: ClassVar[bool] = True
 
-    def __call__(self, node: View) -> Array:
-        return self._deal([rule(node) for rule in self.rules])
+    gumbel: Gumbel
+    rules: tuple[Rule, ...]
 
-    def root_scores(self, node: View, gumbel: Array, considered_visits: Array) -> Array:
-        return self._deal(
-            [
-                rule.root_scores(node, gumbel, considered_visits) if isinstance(rule, Gumbel) else rule(node)
-                for rule in self.rules
-            ]
-        )
+    def scores(self, node: View) -> Array:
+        return self._by_lane([rule.scores(node) for rule in self.rules])
 
-    def improved_policy(self, node: View, among: Array | None = None) -> Array:
-        shares = node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
-        return self._deal(
-            [rule.improved_policy(node, among) if isinstance(rule, Gumbel) else shares for rule in self.rules]
-        )
+    def prepare_root(self, logits: Array, simulations: int, key: Array) -> tuple[Array, Root]:
+        return self.gumbel.prepare_root(logits, simulations, key)
 
-    def _deal(self, scores: list[Array]) -> Array:
-        """From scores [B, A] by each rule, those of each lane's own."""
+    def root_scores(self, node: View, root: Root, simulation: Array) -> Array:
+        return self._by_lane([rule.root_scores(node, root, simulation) for rule in self.rules])
+
+    def recommend(self, node: View, root: Root) -> Recommendation:
+        found = [rule.recommend(node, root) for rule in self.rules]
+        return Recommendation(*(self._by_lane(list(part)) for part in zip(*found, strict=True)))
+
+    def _by_lane(self, scores: list[Array]) -> Array:
+        """Each lane's own scores, from the scores [B, A] of each rule."""
         lanes = jnp.arange(scores[0].shape[0])
         return jnp.stack(scores)[lanes % len(self.rules), lanes]
 
@@ -60,7 +59,7 @@ def lane_of(tree: Tree, lane: int) -> np.ndarray:
 
 
 def differences(records: np.ndarray, root: Node) -> list[str]:
-    """Where the tree in `records` [N, A + 1, 4] is not the twin's; shared nodes must be shared in both."""
+    """Differences between the tree in `records` [N, A + 1, 4] and the reference's; shared nodes must match."""
     found: list[str] = []
     partner: dict[int, Node] = {}
     waiting: list[tuple[int, Node, Sequence[int]]] = [(0, root, ())]
@@ -68,18 +67,18 @@ def differences(records: np.ndarray, root: Node) -> list[str]:
         index, node, way = waiting.pop()
         if index in partner:
             if partner[index] is not node:
-                found.append(f"after {way}: node {index} stands for two of the twin's nodes")
+                found.append(f"after {way}: node {index} matches two nodes of the reference")
             continue
         partner[index] = node
         found += _node_differences(records[index], node, way)
         for action, edge in node.edges.items():
             link = int(records[index, action, LINK])
             if (link < 0) != (edge.child is None):
-                found.append(f"after {way}, {action}: only one of the trees goes on")
+                found.append(f"after {way}, {action}: only one of the trees has a child")
             elif edge.child is not None:
                 waiting.append((link, edge.child, (*way, action)))
     if len({id(node) for node in partner.values()}) < len(partner):
-        found.append("two nodes stand for one of the twin's")
+        found.append("two nodes match one node of the reference")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Positions to search and evaluators to search them with, the same every time."""
+"""Reproducible random positions and evaluators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tabia.search.evaluators import Network, random_actions, step
 
 
 def random_positions(game: Game, count: int, *, seed: int = 0, most_moves: int = 8) -> State:
-    """Positions [B, ...] after 0 to `most_moves` random moves, none of them over."""
+    """Unfinished positions [B, ...] after 0 to `most_moves` random moves."""
     return _random_positions(game, count, most_moves, seed)[0]
 
 
 def random_games(game: Game, count: int, *, seed: int = 0, most_moves: int = 8) -> tuple[State, np.ndarray]:
-    """The same with the actions [most_moves, B] that led there, -1 where none was played."""
+    """The same with the actions [most_moves, B] played, -1 where none was."""
     states, actions = _random_positions(game, count, most_moves, seed)
     return states, np.asarray(actions)
 
@@ -58,7 +58,7 @@ def batch_size(states: Any) -> int:
     return int(jax.tree.leaves(states)[0].shape[0])
 
 
-# An evaluator that knows nothing and is never in doubt: random weights make equal numbers all but impossible.
+# A random linear network: ties are practically impossible.
 
 
 def _forward(weights: tuple[Array, Array], observations: Array) -> tuple[Array, Array]:

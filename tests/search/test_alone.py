@@ -37,7 +37,7 @@ def rearranged(states: State, order: Array) -> State:
 
 
 @pytest.mark.parametrize("how", [PLAIN, ELABORATE], ids=["plain", "wide with transpositions"])
-def test_company_changes_nothing(how: Search) -> None:
+def test_other_positions_change_nothing(how: Search) -> None:
     states = random_positions(GAME, BATCH, seed=1, most_moves=15)
     strangers = random_positions(GAME, BATCH, seed=2, most_moves=15)
     together = np.asarray(run(how, states).tree.records)
@@ -52,7 +52,7 @@ def test_company_changes_nothing(how: Search) -> None:
 
 
 def test_a_batch_of_one() -> None:
-    """Another batch size is another program, whose sums may round otherwise: visits are equal, values almost."""
+    """Another batch size is another program, whose sums may round differently: visits are equal, values close."""
     states = random_positions(GAME, BATCH, seed=1, most_moves=15)
     together = run(PLAIN, states)
     for lane in (0, 5, 11):

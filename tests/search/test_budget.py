@@ -1,4 +1,4 @@
-"""Budgets: a clock, a condition, chunks; and what is the same as searching in one go."""
+"""Budgets: a time limit, a condition, chunks; chunks give the same result as one search."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.search import Gumbel, Noise, Puct, Result, Search, SearchError
-from tabia.search.budget import Budget, until_agreed
-from tabia.search.choice import agreed, best_value, max_robust, most_visits
+from tabia.search import Gumbel, Puct, Result, Search, SearchError
+from tabia.search.budget import Budget, all_agreed
+from tabia.search.result import agreed, best_value, max_robust, most_visits
 
 from .positions import random_network, random_positions, random_weights
 
@@ -32,7 +32,7 @@ def count(result: Result) -> int:
     return int(sums[0])
 
 
-def test_chunks_make_no_difference() -> None:
+def test_chunks_do_not_change_the_result() -> None:
     whole = Search(GAME, random_network(GAME), 96, Puct()).run(random_weights(GAME), STATES, KEY)
     pieces = run(Budget(Search(GAME, random_network(GAME), 96, Puct()), chunk=32))
     np.testing.assert_array_equal(np.asarray(whole.visits), np.asarray(pieces.visits))
@@ -40,8 +40,8 @@ def test_chunks_make_no_difference() -> None:
     np.testing.assert_array_equal(np.asarray(whole.action), np.asarray(pieces.action))
 
 
-def test_the_clock_stops_the_search() -> None:
-    """Even the first run: compiling is off the clock. The rest of a chunk and its look may come on top."""
+def test_time_limit_stops_the_search() -> None:
+    """Compilation does not count, so the first run obeys the limit too. The last chunk may exceed it."""
     budget = Budget(LONG, seconds=0.3, chunk=320)
     first = run(budget)
     started = time.perf_counter()
@@ -51,14 +51,14 @@ def test_the_clock_stops_the_search() -> None:
     for result in (first, second):
         done = count(result)
         assert 320 <= done < LONG.simulations and done % 320 == 0
-    assert count(first) > 320  # or something was compiled while the clock ran
+    assert count(first) > 320  # otherwise compilation counted
 
 
-def test_a_budget_without_a_clock_is_spent() -> None:
+def test_without_time_limit_all_simulations_run() -> None:
     assert count(run(Budget(Search(GAME, random_network(GAME), 96, Puct()), chunk=32))) == 96
 
 
-def test_enough_is_asked_after_every_chunk() -> None:
+def test_condition_is_checked_after_every_chunk() -> None:
     seen: list[int] = []
 
     def enough(result: Result) -> bool:
@@ -70,13 +70,13 @@ def test_enough_is_asked_after_every_chunk() -> None:
 
 
 def test_until_agreed() -> None:
-    """Max-robust: one move has most visits and the highest value in every game, unless the cap was hit."""
-    result = run(until_agreed(LONG, chunk=320))
+    """One action has the most visits and the highest value in every game, unless all simulations are used."""
+    result = run(Budget(LONG, enough=all_agreed, chunk=320))
     assert count(result) < LONG.simulations
     assert np.asarray(agreed(result)).all()
     np.testing.assert_array_equal(np.asarray(most_visits(result)), np.asarray(best_value(result)))
     np.testing.assert_array_equal(np.asarray(max_robust(result)), np.asarray(most_visits(result)))
-    capped = until_agreed(Search(GAME, random_network(GAME), 96, Puct()), chunk=32)
+    capped = Budget(Search(GAME, random_network(GAME), 96, Puct()), enough=all_agreed, chunk=32)
     assert count(run(capped)) in (32, 64, 96)
 
 
@@ -90,23 +90,23 @@ def test_until_agreed() -> None:
         ({"chunk": 192}, "chunk=192"),
     ],
 )
-def test_budgets_that_make_no_sense(options: dict[str, float], words: str) -> None:
+def test_invalid_budgets_are_refused(options: dict[str, float], words: str) -> None:
     with pytest.raises(SearchError, match=words):
         Budget(Search(GAME, random_network(GAME), 96, Puct()), **options)  # type: ignore[arg-type]
 
 
-def test_chunks_must_hold_whole_steps() -> None:
+def test_chunks_are_multiples_of_leaves() -> None:
     with pytest.raises(SearchError, match="leaves=8"):
         Budget(Search(GAME, random_network(GAME), 96, Puct(), leaves=8), chunk=4)
 
 
-def test_gumbel_must_know_its_budget() -> None:
+def test_gumbel_cannot_stop_early() -> None:
     with pytest.raises(SearchError, match="Gumbel"):
         Budget(Search(GAME, random_network(GAME), 96, Gumbel()), chunk=32)
 
 
-def test_noise_is_stirred_once() -> None:
-    search = Search(GAME, random_network(GAME), 96, Puct(), noise=Noise())
+def test_noise_is_added_once() -> None:
+    search = Search(GAME, random_network(GAME), 96, Puct(dirichlet_fraction=0.25))
     one = run(Budget(search, chunk=32, enough=lambda result: True))
     three = run(Budget(search, chunk=32))
     priors = [np.exp(np.asarray(result.tree.records[0, :, :-1, 0])) for result in (one, three)]

@@ -1,7 +1,7 @@
-"""Games of chance: sampled outcomes, averaged per action, are right in expectation.
+"""Games with chance: the mean of sampled outcomes is right in expectation.
 
-`toy_games.Dice` has a closed form. One die is worth 3.5, a die that may be thrown again 4.25 with best play, and the
-variances are those of dice: 35 / 12 for one.
+`toy_games.Dice` has a closed form. A die has the value 3.5, a die that may be thrown again 4.25 under best play. The
+variance of a die is 35 / 12.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
 from tabia.search.evaluators import Rollout
-from tabia.search.selection import as_loss
+from tabia.search.rules.puct import as_loss
 from tabia.search.tree import TOTAL, VISITS
 
 from .toy_games import Dice, DiceState
@@ -27,7 +27,7 @@ GAME = Dice()
 TAKE, THROW = 0, 1
 LANES = 2000
 FACES = np.arange(1, 7)
-FAITHFUL = Puct(c=0.01, unvisited=as_loss)  # with priors of all or nothing: never strays from the evaluator's move
+FAITHFUL = Puct(c=0.01, unvisited=as_loss)  # with priors of 0 and 1: always follows the evaluator
 
 
 def points(values: Array) -> np.ndarray:
@@ -45,7 +45,7 @@ def after_first_throw(faces: Array) -> State:
 
 
 def truth(parameters: None, states: DiceState, key: Array) -> Evaluation:
-    """Exact values by hand, and no thought of the worse move."""
+    """Exact values, and no prior for the worse action."""
     take = jnp.where(states.thrown == 0, GAME.safe, states.face.astype(jnp.float32))
     throw = jnp.where(states.thrown == 0, 4.25, 3.5)
     value = jnp.maximum(take, throw) / 3.0 - 1.0
@@ -64,8 +64,8 @@ def test_the_closed_form() -> None:
 
 
 @pytest.mark.parametrize("outcomes", [1, 8, 32])
-def test_the_second_throw_is_worth_a_die(outcomes: int) -> None:
-    """A throw that ends the game is the mean of its sampled outcomes: as many as kept, each the same every time."""
+def test_second_throw_has_the_value_of_a_die(outcomes: int) -> None:
+    """The value of a throw that ends the game is the mean of its sampled outcomes, which do not change."""
     states = after_first_throw(jnp.full(LANES, 1))
     search = Search(GAME, truth, 64, FAITHFUL, outcomes=outcomes)
     result = search.run(None, states, jax.random.key(outcomes))
@@ -76,8 +76,8 @@ def test_the_second_throw_is_worth_a_die(outcomes: int) -> None:
     np.testing.assert_allclose(means * outcomes, np.round(means * outcomes), atol=1e-3)
 
 
-def test_both_throws_with_best_play_are_worth_what_they_should() -> None:
-    """The evaluator's best moves are followed, so every simulation is a game of the closed form."""
+def test_two_throws_under_best_play_have_the_exact_value() -> None:
+    """The search follows the evaluator's best actions, so every simulation is a game of the closed form."""
     result = Search(GAME, truth, 32, FAITHFUL, outcomes=32).run(None, start(LANES), jax.random.key(1))
     assert (np.asarray(result.visits)[:, THROW] == 32).all()
     assert close(points(result.means)[:, THROW], 4.25)
@@ -87,10 +87,10 @@ def test_both_throws_with_best_play_are_worth_what_they_should() -> None:
 
 @pytest.mark.parametrize("leaves", [1, 2])
 def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
-    """Rollouts know nothing: by taking or throwing again at random, a throw is worth 3.5.
+    """Random rollouts value a throw at 3.5.
 
-    Only a search that sees what can be done after the throw values it near 4.25. Exploration costs something: of some
-    90 visits to each of 32 outcomes, a good dozen go to the worse move, which is 1 to 2.5 points worse.
+    Only a search of the actions after the throw finds 4.25. Exploration has a cost: of about 90 visits to each of 32
+    outcomes, a dozen go to the worse action, which is 1 to 2.5 points worse.
     """
     game = Dice(safe=1.0)
     search = Search(game, Rollout(game), 3000, Uct(c=0.7), outcomes=32, leaves=leaves)
@@ -101,15 +101,15 @@ def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
     np.testing.assert_allclose(points(result.means)[:, TAKE], 1.0, atol=1e-3)
 
 
-def test_gumbel_plays_dice_too() -> None:
-    result = Search(GAME, truth, 16, Gumbel(noise=0.0), outcomes=4).run(None, start(50), jax.random.key(3))
+def test_gumbel_with_chance() -> None:
+    result = Search(GAME, truth, 16, Gumbel(gumbel_scale=0.0), outcomes=4).run(None, start(50), jax.random.key(3))
     np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 16)
     assert (np.asarray(result.action) == THROW).all()
 
 
 @pytest.mark.parametrize("leaves", [1, 2])
 def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
-    """Below a throw hang nodes by outcome, and no node hangs twice."""
+    """A throw has one child per outcome, and no node has two parents."""
     search = Search(GAME, truth, 64, FAITHFUL, outcomes=8, leaves=leaves)
     tree = search.run(None, start(20), jax.random.key(4)).tree
     links = np.asarray(tree.links)  # [N, B, A, M]
@@ -118,7 +118,7 @@ def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
         children = links[0, lane, THROW].astype(int)
         assert (children >= 0).all() and len(set(children.tolist())) == 8
         assert (links[0, lane, TAKE] < 0).all()
-        # Eight visits made the nodes; the others, shared out evenly, went through them.
+        # Eight visits added the nodes; the others went through them evenly.
         below = np.asarray(tree.records[children, lane, :-1, VISITS]).sum(axis=1)
         assert below.sum() == 64 - 8 and np.ptp(below) <= 2 * leaves
         assert (np.asarray(tree.states.thrown[children, lane]) == 1).all()
@@ -128,7 +128,7 @@ def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
 
 @pytest.mark.long
 def test_backgammon() -> None:
-    """A game of chance of full size: legal moves only, all visits there, both seats' values opposite."""
+    """A full game with chance: legal actions only, and all visits counted."""
     pytest.importorskip("pgx")
     game = games.make("pgx:backgammon")
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))

@@ -1,4 +1,4 @@
-"""Final-move rules on hand-made results, and noise and temperature at the root by their laws."""
+"""Final-move rules on hand-made results; noise, temperature and sequential halving by their laws."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.search import Noise, Result
-from tabia.search.choice import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
-from tabia.search.gumbel import Gumbel, schedule
+from tabia.search import Puct, Result
 from tabia.search.reference_rules import halving
-from tabia.search.tree import ILLEGAL, LOGIT, log_priors, record
+from tabia.search.result import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
+from tabia.search.rules.gumbel import halving_schedule
+from tabia.search.tree import ILLEGAL, log_priors
 
 
 def found(visits: list[float], means: list[float]) -> Result:
@@ -28,8 +28,8 @@ def test_robust_and_max_child() -> None:
     assert bool(agreed(both)[0]) and int(max_robust(both)[0]) == 0
 
 
-def test_a_move_never_tried_is_never_played() -> None:
-    """Its mean is 0, which may look best."""
+def test_unvisited_actions_are_never_played() -> None:
+    """Their mean is 0, which may be the highest."""
     result = found([0, 5, 5], [0.0, -0.5, -0.5])
     assert [int(rule(result)[0]) for rule in (most_visits, best_value, secure, max_robust)] == [1, 1, 1, 1]
 
@@ -47,7 +47,7 @@ def test_secure_child_is_the_formula_of_sanz_villanueva() -> None:
 
 
 def test_temperature_as_in_sanz_villanueva() -> None:
-    """Sanz & Villanueva 2021, section 3.2: 20, 50 and 30 visits give (0.2, 0.5, 0.3), and (0, 1, 0) as the temperature goes to 0."""
+    """Section 3.2: 20, 50 and 30 visits give (0.2, 0.5, 0.3), and (0, 1, 0) as the temperature approaches 0."""
     visits = jnp.array([[20.0, 50.0, 30.0, 0.0]])
     np.testing.assert_allclose(np.asarray(visit_policy(visits, 1.0))[0], [0.2, 0.5, 0.3, 0.0], atol=1e-6)
     np.testing.assert_allclose(np.asarray(visit_policy(visits, 0.0))[0], [0, 1, 0, 0], atol=1e-6)
@@ -65,43 +65,42 @@ LEGAL = np.array([True, False, True, True, False])
 PRIORS = np.array([0.5, 0.0, 0.3, 0.2, 0.0])
 
 
-def stirred(noise: Noise) -> np.ndarray:
-    """Priors after the noise, for many roots alike."""
+def with_noise(rule: Puct) -> np.ndarray:
+    """Priors with noise, for many equal roots."""
     logits = jnp.broadcast_to(jnp.log(jnp.asarray(PRIORS) + 1e-9), (ROOTS, 5))
     priors = log_priors(logits, jnp.broadcast_to(LEGAL, (ROOTS, 5)))
-    rows = record(priors, jnp.zeros(ROOTS), jnp.zeros(ROOTS, jnp.int32))
-    logits_after = np.asarray(noise.stir(rows, jax.random.key(0)))[:, :-1, LOGIT]
+    logits_after = np.asarray(rule.add_noise(priors, jax.random.key(0)))
     assert (logits_after[:, ~LEGAL] == ILLEGAL).all()
     return np.exp(logits_after)
 
 
-@pytest.mark.parametrize("alpha", [0.03, 0.3, 10.0, None])
-def test_dirichlet_noise(alpha: float | None) -> None:
-    """Sums to one whatever is drawn; a Dirichlet's mean is 1 / k, its variance (1 / k)(1 - 1 / k) / (k alpha + 1)."""
-    priors = stirred(Noise(alpha=alpha, fraction=0.25))
+@pytest.mark.parametrize("alpha", [0.03, 0.3, 10.0, 0.0])
+def test_dirichlet_noise(alpha: float) -> None:
+    """Priors sum to one; a Dirichlet's mean is 1 / k, its variance (1 / k)(1 - 1 / k) / (k alpha + 1)."""
+    priors = with_noise(Puct(dirichlet_alpha=alpha, dirichlet_fraction=0.25))
     np.testing.assert_allclose(priors.sum(axis=1), 1.0, atol=1e-5)
     drawn = (priors[:, LEGAL] - 0.75 * PRIORS[LEGAL]) / 0.25
-    concentration = 10.0 / 3 if alpha is None else alpha
+    concentration = alpha or 10.0 / 3
     variance = (1 / 3) * (2 / 3) / (3 * concentration + 1)
     np.testing.assert_allclose(drawn.mean(axis=0), 1 / 3, atol=4 * np.sqrt(variance / ROOTS))
     np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.1)
 
 
 def test_no_noise_and_only_noise() -> None:
-    np.testing.assert_allclose(stirred(Noise(fraction=0.0)), np.broadcast_to(PRIORS, (ROOTS, 5)), atol=1e-6)
-    only = stirred(Noise(alpha=1.0, fraction=1.0))
+    np.testing.assert_allclose(with_noise(Puct(dirichlet_fraction=0.0)), np.broadcast_to(PRIORS, (ROOTS, 5)), atol=1e-6)
+    only = with_noise(Puct(dirichlet_alpha=1.0, dirichlet_fraction=1.0))
     np.testing.assert_allclose(only[:, LEGAL].mean(axis=0), 1 / 3, atol=0.01)
 
 
 @pytest.mark.parametrize("considered", [1, 2, 3, 4, 7, 16])
 @pytest.mark.parametrize("simulations", [1, 5, 16, 50, 200])
 def test_sequential_halving(considered: int, simulations: int) -> None:
-    """Two ways to write the schedule agree; every simulation has its place, and no move is ahead of its turn."""
-    table = schedule(Gumbel(considered=16), jnp.ones((1, considered), bool), simulations)
+    """The schedule matches the reference, and every simulation finds an action with the considered visits."""
+    table = halving_schedule(16, jnp.ones((1, considered), bool), simulations)
     plan = np.asarray(table)[:, 0].astype(int).tolist()
     assert plan == list(halving(considered, simulations))
     assert len(plan) == simulations
-    visits = [0] * considered  # play it, always taking the first move that fits
+    visits = [0] * considered  # always take the first action that fits
     for wanted in plan:
         visits[visits.index(wanted)] += 1
     assert sum(visits) == simulations
@@ -109,5 +108,5 @@ def test_sequential_halving(considered: int, simulations: int) -> None:
 
 def test_each_root_has_its_own_schedule() -> None:
     legal = jnp.array([[True, False, False], [True, True, False], [True, True, True]])
-    table = np.asarray(schedule(Gumbel(considered=2), legal, 6))
+    table = np.asarray(halving_schedule(2, legal, 6))
     assert table.T.tolist() == [list(halving(1, 6)), list(halving(2, 6)), list(halving(2, 6))]

@@ -1,4 +1,4 @@
-"""The GPU's kernels, interpreted on the CPU, against the plain walk and way back; and they compile for CUDA."""
+"""GPU kernels, interpreted on the CPU, match descent and backup in XLA; and they compile for CUDA."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tabia import games
-from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, device, kernels, walk
-from tabia.search.selection import Reduced, Rule, as_parent
+from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, descent, device, kernels
+from tabia.search.descent import Path, on_path
+from tabia.search.rules import Rule
+from tabia.search.rules.puct import Reduced, as_parent
 from tabia.search.tree import TOTAL, VALUE, VISITS, Tree
-from tabia.search.walk import Path, on_path
 
 from .positions import random_network, random_positions, random_weights
 from .toy_games import Race
@@ -28,12 +29,12 @@ RULES = [
     MiniAlphaGo(),
     MiniAlphaGo(c1=0.7),
     Gumbel(),
-    Gumbel(rescale=True, scale=0.1),
+    Gumbel(rescale_values=True, value_scale=0.1),
 ]
 
 
 def random_tree(name: str) -> Tree:
-    """Trees grown by a search, then given values of every kind that no search of so few simulations would meet."""
+    """Trees of a search with random values, beyond what few simulations would produce."""
     game = {"connect4": CONNECT, "race": RACE}[name]
     states = random_positions(game, BATCH, seed=3, most_moves=6)
     tree = Search(game, random_network(game), 60, Uct()).run(random_weights(game), states, jax.random.key(0)).tree
@@ -56,7 +57,7 @@ def first_moves(tree: Tree) -> jax.Array:
 
 
 def same_paths(ones: Path, others: Path) -> None:
-    """Paths [K, ...], rows that mean nothing set aside."""
+    """Compare paths [K, ...] within their depth."""
     on = np.asarray(jax.vmap(on_path)(ones))
     for field in ("nodes", "actions", "seats"):
         one, other = (np.where(on, getattr(paths, field), 0) for paths in (ones, others))
@@ -73,66 +74,66 @@ def names(thing: object) -> str:
 @pytest.mark.parametrize(
     ("name", "rule"), [("connect4", rule) for rule in RULES] + [("race", Puct()), ("race", RULES[-1])], ids=names
 )
-def test_the_kernel_walks_as_the_plain_code_does(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
+def test_descent_matches_xla(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
     tree = trees[name]
-    plain = walk.walk(tree, first_moves(tree), rule, max_depth=DEPTH)
-    kernel = kernels.walk(tree, first_moves(tree), rule, max_depth=DEPTH, interpret=True)
+    plain = descent.descend(tree, first_moves(tree), rule, max_depth=DEPTH)
+    kernel = kernels.descend(tree, first_moves(tree), rule, max_depth=DEPTH, interpret=True)
     assert int(plain.depth.max()) >= 3
     same_paths(jax.tree.map(lambda leaf: leaf[None], plain), jax.tree.map(lambda leaf: leaf[None], kernel))
 
 
 @pytest.mark.parametrize("name", ["connect4", "race"])
-def test_the_kernel_backs_up_as_the_plain_code_does(name: str, trees: dict[str, Tree]) -> None:
+def test_backup_matches_xla(name: str, trees: dict[str, Tree]) -> None:
     tree = trees[name]
-    path = walk.walk(tree, first_moves(tree), Puct(), max_depth=DEPTH)
+    path = descent.descend(tree, first_moves(tree), Puct(), max_depth=DEPTH)
     values, linked = random_values(tree, 1)
-    plain = walk.back_up(tree, path, values[0], linked[0])
-    kernel = kernels.back_up(tree, path, values[0], linked[0], interpret=True)
+    plain = descent.backup(tree, path, values[0], linked[0])
+    kernel = kernels.backup(tree, path, values[0], linked[0], interpret=True)
     np.testing.assert_array_equal(np.asarray(plain.records), np.asarray(kernel.records))
     assert not np.array_equal(np.asarray(plain.records), np.asarray(tree.records))
 
 
 @pytest.mark.parametrize(("name", "rule"), [("connect4", Puct()), ("race", Uct())], ids=names)
-def test_many_walks_a_step_and_their_way_back(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
-    """Walks that mark the tree for one another are alike in paths, marks and what they leave in the tree."""
+def test_several_paths_per_step_match_xla(name: str, rule: Rule, trees: dict[str, Tree]) -> None:
+    """Paths, virtual values and the resulting trees are equal."""
     tree = trees[name]
-    marked, paths, marks = walk.descend(tree, rule, leaves=LEAVES, max_depth=DEPTH)
-    kernel_marked, kernel_paths, kernel_marks = kernels.descend(
+    visited, paths, virtual = descent.descend_many(tree, rule, leaves=LEAVES, max_depth=DEPTH)
+    kernel_visited, kernel_paths, kernel_virtual = kernels.descend_many(
         tree, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True
     )
     same_paths(paths, kernel_paths)
     on = np.asarray(jax.vmap(on_path)(paths))
-    np.testing.assert_array_equal(np.where(on, marks, 0.0), np.where(on, kernel_marks, 0.0))
-    np.testing.assert_array_equal(np.asarray(marked.records), np.asarray(kernel_marked.records))
+    np.testing.assert_array_equal(np.where(on, virtual, 0.0), np.where(on, kernel_virtual, 0.0))
+    np.testing.assert_array_equal(np.asarray(visited.records), np.asarray(kernel_visited.records))
 
     values, linked = random_values(tree, LEAVES)
-    plain = device.back_up_many(marked, paths, values, linked, marks)
-    kernel = kernels.back_up_many(marked, paths, values, linked, marks, interpret=True)
+    plain = device.backup_many(visited, paths, values, linked, virtual)
+    kernel = kernels.backup_many(visited, paths, values, linked, virtual, interpret=True)
     np.testing.assert_allclose(np.asarray(plain.records), np.asarray(kernel.records), atol=1e-5)
     visits = np.asarray(plain.records[0, :, :-1, VISITS] - tree.records[0, :, :-1, VISITS])
     np.testing.assert_array_equal(visits.sum(axis=1), LEAVES)
 
 
 def random_values(tree: Tree, leaves: int) -> tuple[jax.Array, jax.Array]:
-    """Values [K, B, P] and rises of links [K, B]."""
+    """Values [K, B, P] and link changes [K, B]."""
     rng = np.random.default_rng(1)
     values = rng.uniform(-1, 1, (leaves, *tree.root_values.shape))
     return jnp.asarray(values, jnp.float32), jnp.asarray(rng.integers(0, 50, (leaves, BATCH)), jnp.float32)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=names)
-def test_the_walk_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
+def test_descent_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
     tree = trees["race"]
-    jitted = jax.jit(partial(kernels.walk, rule=rule, max_depth=DEPTH))
-    assert "tabia_walk" in jitted.trace(tree, first_moves(tree)).lower(lowering_platforms=("cuda",)).as_text()
+    jitted = jax.jit(partial(kernels.descend, rule=rule, max_depth=DEPTH))
+    assert "tabia_descend" in jitted.trace(tree, first_moves(tree)).lower(lowering_platforms=("cuda",)).as_text()
 
 
 @pytest.mark.parametrize(
     ("rule", "leaves", "parts"),
     [
-        (Gumbel(), 1, ("tabia_walk", "tabia_back_up")),
-        (Puct(), 4, ("tabia_descend", "tabia_back_up_many")),
-        (Gumbel(), 4, ("tabia_walk", "tabia_back_up_many")),
+        (Gumbel(), 1, ("tabia_descend", "tabia_backup")),
+        (Puct(), 4, ("tabia_descend_many", "tabia_backup_many")),
+        (Gumbel(), 4, ("tabia_descend", "tabia_backup_many")),
     ],
     ids=["one leaf", "four leaves", "four of Gumbel's"],
 )
@@ -142,6 +143,6 @@ def test_a_whole_search_lowers_for_cuda(
     monkeypatch.setattr(device, "_on_gpu", lambda: True)
     search = Search(CONNECT, random_network(CONNECT), 8, rule, leaves=leaves)
     states = random_positions(CONNECT, BATCH, seed=3, most_moves=6)
-    whole = jax.jit(search.explore).trace(random_weights(CONNECT), states, jax.random.key(0))
+    whole = jax.jit(search.run_unchecked).trace(random_weights(CONNECT), states, jax.random.key(0))
     text = whole.lower(lowering_platforms=("cuda",)).as_text()
     assert all(part in text for part in parts)

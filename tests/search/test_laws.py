@@ -1,4 +1,4 @@
-"""What holds for every search, whatever the rule, the options and the position."""
+"""Laws of every search, for any rule, options and position."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabia import games
-from tabia.search import Gumbel, MiniAlphaGo, Noise, Pbbm, Puct, Result, Search, Uct
+from tabia.search import Gumbel, MiniAlphaGo, Pbbm, Puct, Result, Search, Uct
 from tabia.search.evaluators import Heuristic, Mix, Rollout
-from tabia.search.selection import Reduced
+from tabia.search.rules.puct import Reduced
 from tabia.search.tree import LINK, SEAT, TOTAL, VISITS, root_view
 
 from .positions import random_network, random_positions, random_weights
@@ -22,35 +22,48 @@ from .toy_games import Race
 CONNECT, RACE, STAR = games.make("connect3"), Race(), games.make("chinese-checkers")
 BATCH = 16
 
-# Compiling is slow, so there are few kinds of search; positions, networks and keys are drawn.
+# Compilation is slow, so there are few searches; positions, networks and keys are random.
 SEARCHES = [
-    Search(CONNECT, random_network(CONNECT), 40, Puct(), noise=Noise()),
-    Search(CONNECT, random_network(CONNECT), 40, Gumbel(considered=3)),
-    Search(CONNECT, random_network(CONNECT), 40, Puct(unvisited=Reduced()), leaves=8, noise=Noise(alpha=0.1)),
+    Search(CONNECT, random_network(CONNECT), 40, Puct(dirichlet_fraction=0.25)),
+    Search(CONNECT, random_network(CONNECT), 40, Gumbel(considered_actions=3)),
+    Search(
+        CONNECT,
+        random_network(CONNECT),
+        40,
+        Puct(unvisited=Reduced(), dirichlet_fraction=0.25, dirichlet_alpha=0.1),
+        leaves=8,
+    ),
     Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),
     Search(RACE, random_network(RACE), 40, MiniAlphaGo(c1=1.0), leaves=4, transpositions=True),
     Search(RACE, random_network(RACE), 40, Gumbel(), leaves=5),
 ]
 SLOW_SEARCHES = [
     Search(CONNECT, Mix(Heuristic(CONNECT), Rollout(CONNECT, max_moves=3)), 30, Pbbm()),
-    Search(STAR, random_network(STAR), 32, Puct(c=15.0, own_visit=False), cut_loops=True, noise=Noise(), max_depth=3),
+    Search(
+        STAR,
+        random_network(STAR),
+        32,
+        Puct(c=15.0, own_visit=False, dirichlet_fraction=0.25),
+        cut_loops=True,
+        max_depth=3,
+    ),
 ]
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(search=st.sampled_from(SEARCHES), seed=st.integers(0, 2**31 - 1))
 def test_laws(search: Search, seed: int) -> None:
-    the_laws_hold(search, seed)
+    check_laws(search, seed)
 
 
 @pytest.mark.long
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(search=st.sampled_from(SLOW_SEARCHES), seed=st.integers(0, 2**31 - 1))
 def test_laws_of_searches_slow_to_compile(search: Search, seed: int) -> None:
-    the_laws_hold(search, seed)
+    check_laws(search, seed)
 
 
-def the_laws_hold(search: Search, seed: int) -> None:
+def check_laws(search: Search, seed: int) -> None:
     game = search.game
     states = random_positions(game, BATCH, seed=seed, most_moves=8)
     parameters: Any = random_weights(game, seed % 1000)
@@ -67,12 +80,12 @@ def the_laws_hold(search: Search, seed: int) -> None:
     assert (np.asarray(result.policy)[~legal] == 0).all()
     for values in (result.values, result.means):
         assert np.abs(np.asarray(values)).max() <= 1.0 + 1e-5
-    the_value_is_that_of_the_policy(result, np.asarray(jax.vmap(game.mover)(states)))
-    the_tree_is_sound(search, result.tree.records, int(result.tree.size))
+    check_value_follows_from_policy(result, np.asarray(jax.vmap(game.mover)(states)))
+    check_tree(search, result.tree.records, int(result.tree.size))
 
 
-def the_value_is_that_of_the_policy(result: Result, mover: np.ndarray) -> None:
-    """The mover's value follows from its means, which its sums by move agree with; other seats' the twin checks."""
+def check_value_follows_from_policy(result: Result, mover: np.ndarray) -> None:
+    """The mover's value follows from its means; the reference implementation checks the other seats."""
     lanes, visits, means = np.arange(BATCH), np.asarray(result.visits), np.asarray(result.means)
     own = np.asarray(result.tree.root_values)[lanes, mover]
     weights = np.where(visits > 0, np.asarray(result.policy), 0.0)
@@ -82,8 +95,8 @@ def the_value_is_that_of_the_policy(result: Result, mover: np.ndarray) -> None:
     np.testing.assert_allclose(np.asarray(result.tree.sums)[lanes, :, mover], visits * means, atol=1e-3)
 
 
-def the_tree_is_sound(search: Search, records: Any, size: int) -> None:
-    """Every node below the root was reached by as many visits as went through it, and only by legal moves."""
+def check_tree(search: Search, records: Any, size: int) -> None:
+    """The visits below each node match the visits of the edge above it."""
     records = np.asarray(records)
     edges = records[:, :, :-1]
     links = edges[..., LINK].astype(int)
@@ -100,5 +113,5 @@ def the_tree_is_sound(search: Search, records: Any, size: int) -> None:
         assert len(set(children)) == len(children)  # a tree
         through = edges[parents, lane, actions, VISITS]
         below = edges[children, lane, :, VISITS].sum(axis=1)
-        # One visit made the node; with several leaves a step, others may have come while it was being evaluated.
+        # One visit added the node; with several leaves per step, others may come before it is evaluated.
         assert (below <= through - 1).all() and (below >= through - search.leaves).all()

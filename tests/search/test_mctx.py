@@ -1,18 +1,18 @@
-"""mctx as outside judge: the same visit counts on Connect 4 for the same network and settings, over 1,000 positions.
+"""Comparison with mctx: equal visit counts for the same network and settings, on 1,000 positions of Connect 4.
 
-Where the two differ by design, the difference is set equal here:
+Differences by design are removed here:
 
-- Moves never tried: ours take a value of the rule's choice (0 by default), mctx's PUCT a stretched mean of the
-  neighbors. mctx gets a q-transform that says 0, and no stretching.
-- Illegal moves: ours are never tried; mctx masks them at the root only and below trusts the prior, so that where all
-  legal moves look lost, a value of 0 would tempt it. Its q-transform says -1e9 for moves whose prior is nothing.
-  Gumbel's rule needs no such help: some legal move is always behind its share, no illegal one ever is.
+- Unvisited actions: ours take a value of the rule's choice (0 by default), mctx's PUCT a rescaled mean of the
+  siblings. mctx gets a q-transform that returns 0, without rescaling.
+- Illegal actions: ours are never visited; mctx masks them only at the root and relies on the prior below, so where all
+  legal actions lose, a value of 0 would attract it. Its q-transform returns -1e9 for actions without a prior. Gumbel's
+  rule does not need this: some legal action is always behind its share of visits.
 - Exploration: mctx's c grows with log((N + base + 1) / base); ours does if a base is given.
-- Ties: ours take the first move; mctx adds noise of 1e-7, which the random network's values drown.
-- Gumbel's values: mctx stretches them to [0, 1] by default (`rescale`, scale 0.1); ours by default does not (scale
-  1). Both ways are compared.
-- Finished games: mctx keeps a node for them and steps on with reward and discount 0; ours scores them by the rules each
-  time. The values are the same.
+- Ties: ours take the first action; mctx adds noise of 1e-7, much less than the differences of a random network.
+- Gumbel's values: mctx rescales them to [0, 1] by default (`rescale_values`, value_scale 0.1); ours does not
+  (value_scale 1). Both are compared.
+- Finished games: mctx adds nodes for them and continues with reward and discount 0; ours scores them by the rules each
+  time. The values are equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jax import Array
 from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Search
-from tabia.search.selection import Rule
+from tabia.search.rules import Rule
 
 from .positions import random_positions
 
@@ -71,13 +71,13 @@ def recurrent(weights: tuple[Array, Array], key: Array, action: Array, states: S
 
 
 def plain_values(tree: Any, node: Array) -> Array:
-    """Mean values, 0 for moves never tried, and no temptation in illegal ones."""
+    """Mean values, 0 for unvisited actions, -1e9 for illegal ones."""
     tried = tree.children_visits[node] > 0
     return jnp.where(tree.children_prior_logits[node] < -1e30, -1e9, jnp.where(tried, tree.qvalues(node), 0.0))
 
 
 PUCT = partial(mctx.muzero_policy, dirichlet_fraction=0.0, pb_c_init=1.25, pb_c_base=19652.0, qtransform=plain_values)
-STRETCHED = partial(mctx.gumbel_muzero_policy, gumbel_scale=0.0)
+RESCALED = partial(mctx.gumbel_muzero_policy, gumbel_scale=0.0)
 PLAIN = partial(
     mctx.gumbel_muzero_policy,
     gumbel_scale=0.0,
@@ -108,12 +108,12 @@ def weights() -> tuple[Array, Array]:
     ("rule", "policy"),
     [
         (Puct(c=1.25, base=19652.0), PUCT),
-        (Gumbel(noise=0.0), PLAIN),
-        (Gumbel(noise=0.0, rescale=True, scale=0.1), STRETCHED),
+        (Gumbel(gumbel_scale=0.0), PLAIN),
+        (Gumbel(gumbel_scale=0.0, rescale_values=True, value_scale=0.1), RESCALED),
     ],
     ids=["puct", "gumbel", "gumbel stretched"],
 )
-def test_the_same_visits_as_mctx(rule: Rule, policy: Any, weights: tuple[Array, Array]) -> None:
+def test_visits_equal_those_of_mctx(rule: Rule, policy: Any, weights: tuple[Array, Array]) -> None:
     states = random_positions(GAME, POSITIONS, seed=5, most_moves=30)
     ours = Search(GAME, evaluate, SIMULATIONS, rule).run(weights, states, jax.random.key(1))
     visits, action, recommended = by_mctx(policy, weights, states)

@@ -1,4 +1,4 @@
-"""Ceilings: the memory a search takes is known before it is taken, and what does not fit is refused with what does."""
+"""Memory limits: a search that does not fit is refused before it runs, with the settings that fit."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from tabia import games
 from tabia.search import Gumbel, Omc, Puct, Search, SearchError, Uct, layout, memory
 from tabia.search.evaluators import Rollout, Uniform, WinningMovesFirst
-from tabia.search.gumbel import schedule
 from tabia.search.memory import Limit, Need
 from tabia.search.minimax import Minimax
-from tabia.search.search import plant
+from tabia.search.rules.gumbel import halving_schedule
+from tabia.search.search import init_tree
 
 from .positions import random_positions
 from .toy_games import Dice
@@ -27,9 +27,9 @@ KEY = jax.random.key(0)
 
 
 def tree_of(search: Search, batch: int) -> Any:
-    """The shapes of the trees that a search of so many positions makes."""
+    """The shapes of the trees of a search of `batch` positions."""
     states = jax.eval_shape(lambda: jax.vmap(search.game.init)(jax.random.split(KEY, batch)))
-    return jax.eval_shape(lambda states: plant(search, None, states, KEY), states)
+    return jax.eval_shape(lambda states: init_tree(search, None, states, KEY), states)
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def tree_of(search: Search, batch: int) -> Any:
         ("tictactoe", {"rule": Gumbel()}),
         ("othello", {"rule": Omc()}),
         ("connect3", {"transpositions": True}),
-        ("connect3", {"cut_loops": True, "keep": 5}),
+        ("connect3", {"cut_loops": True, "reuse_nodes": 5}),
         ("chinese-checkers", {"leaves": 4}),
         (Dice(), {"outcomes": 7}),
     ],
     ids=["plain", "gumbel", "squares", "totals and prints", "kept", "wide", "chance"],
 )
 @pytest.mark.parametrize("simulations", [4, 400])
-def test_the_estimate_covers_the_trees_and_little_else(game: Any, options: dict[str, Any], simulations: int) -> None:
+def test_estimate_is_close_to_the_size_of_the_trees(game: Any, options: dict[str, Any], simulations: int) -> None:
     game = games.make(game) if isinstance(game, str) else game
     search = Search(game, Uniform(game), simulations, **{"rule": Puct(), **options})
     for batch in (1, 16):
@@ -56,7 +56,7 @@ def test_the_estimate_covers_the_trees_and_little_else(game: Any, options: dict[
         assert trees <= estimate <= trees + paths + 4 * batch * (simulations + 1)
 
 
-def test_a_real_tree_is_as_large_as_its_shapes() -> None:
+def test_trees_have_the_size_of_their_shapes() -> None:
     search = Search(CONNECT3, Uniform(CONNECT3), 32)
     result = search.run(None, random_positions(CONNECT3, 4, seed=1, most_moves=4), KEY)
     held = sum(leaf.nbytes for leaf in jax.tree.leaves(result.tree))
@@ -65,7 +65,7 @@ def test_a_real_tree_is_as_large_as_its_shapes() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """A machine of two megabytes, half of which may be asked for."""
+    """A machine with 2 MB, half of which may be used."""
     monkeypatch.setattr(memory, "device_memory", lambda: 2_000_000)
     return 1_000_000
 
@@ -77,7 +77,7 @@ def number_after(words: str, text: str) -> int:
 
 
 @pytest.mark.parametrize("leaves", [1, 8])
-def test_what_is_said_to_fit_does_and_a_fifth_more_does_not(small: int, leaves: int) -> None:
+def test_suggested_simulations_fit_and_a_fifth_more_do_not(small: int, leaves: int) -> None:
     def search(simulations: int) -> Search:
         return Search(CONNECT3, Uniform(CONNECT3), simulations, leaves=leaves)
 
@@ -106,13 +106,13 @@ def layout_error(search: Search, batch: int) -> SearchError:
     return refusal.value
 
 
-def test_it_is_refused_before_anything_is_compiled(small: int) -> None:
+def test_refused_before_compilation(small: int) -> None:
     search = Search(CONNECT3, Uniform(CONNECT3), 4000)
     states = random_positions(CONNECT3, 32, seed=1, most_moves=4)
     with pytest.raises(SearchError, match="for the trees of 32 positions"):
-        search.explore(None, states, KEY)
-    with pytest.raises(SearchError, match="for the trees of 32 positions"):  # while tracing somebody else's program
-        jax.jit(lambda states: search.explore(None, states, KEY)).lower(states)
+        search.run_unchecked(None, states, KEY)
+    with pytest.raises(SearchError, match="for the trees of 32 positions"):  # while tracing another program
+        jax.jit(lambda states: search.run_unchecked(None, states, KEY)).lower(states)
 
 
 @pytest.mark.parametrize(
@@ -123,21 +123,21 @@ def test_it_is_refused_before_anything_is_compiled(small: int) -> None:
         (lambda g: Search(g, Uniform(g), 10**9, leaves=10**9), "leaves=1,000,000,000 needs about .* would fit"),
         (lambda g: Search(g, Rollout(g, 10**10), 8, Uct()), "rollouts=10,000,000,000 .* rollouts can be at most"),
         (lambda g: Search(g, WinningMovesFirst(g, Rollout(g, 10**10)), 8), "rollouts=10,000,000,000"),
-        (lambda g: Search(g, Uniform(g), 8, keep=10**9), "keep=1,000,000,000 needs about"),
+        (lambda g: Search(g, Uniform(g), 8, reuse_nodes=10**9), "reuse_nodes=1,000,000,000 needs about"),
         (lambda g: Minimax(games.make("connect4"), 50), r"7\^42 lines .* depth can be at most 13"),
         (lambda g: Minimax(games.make("chinese-checkers"), 10**300), "depth can be at most"),
     ],
-    ids=["simulations", "1e300", "leaves", "rollouts", "inside", "keep", "depth", "depth of many moves"],
+    ids=["simulations", "1e300", "leaves", "rollouts", "inside", "reuse_nodes", "depth", "depth of many moves"],
 )
-def test_absurd_sizes_are_refused_in_a_sentence(build: Any, words: str) -> None:
-    begun = time.process_time()
+def test_huge_sizes_are_refused_at_once(build: Any, words: str) -> None:
+    started = time.process_time()
     with pytest.raises(SearchError, match=words) as refusal:
         build(CONNECT3)
-    assert time.process_time() - begun < 5  # about a second where the machine has nothing else to do
+    assert time.process_time() - started < 5  # about a second on an idle machine
     assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 300
 
 
-def test_a_tree_never_has_more_nodes_than_float32_can_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_are_limited_to_exact_float32_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "device_memory", lambda: 10**15)
     assert float(jax.numpy.float32(layout.MOST_NODES) + 1) == layout.MOST_NODES
     Search(CONNECT3, Uniform(CONNECT3), layout.MOST_NODES - 1)
@@ -145,19 +145,19 @@ def test_a_tree_never_has_more_nodes_than_float32_can_count(monkeypatch: pytest.
         Search(CONNECT3, Uniform(CONNECT3), layout.MOST_NODES)
 
 
-def test_minimax_beyond_the_longest_game_is_minimax_to_its_end() -> None:
-    """The same program, so the same answers; without that a depth of a million would be as many levels of code."""
+def test_minimax_depth_is_limited_by_the_longest_game() -> None:
+    """Both are the same program; otherwise a depth of a million would be a million levels of code."""
     game = games.make("connect:rows=2,columns=2,line=2")
     states = random_positions(game, 2, seed=0, most_moves=1)
-    deep, exact = (str(jax.make_jaxpr(Minimax(game, depth).explore)(states, KEY)) for depth in (10**6, game.max_moves))
+    deep, exact = (
+        str(jax.make_jaxpr(Minimax(game, depth).run_unchecked)(states, KEY)) for depth in (10**6, game.max_moves)
+    )
     strip = partial(re.sub, "0x[0-9a-f]+", "")
     assert strip(deep) == strip(exact)
 
 
-def test_the_schedule_of_many_simulations_is_no_list() -> None:
-    shape = jax.eval_shape(
-        lambda legal: schedule(Gumbel(considered=10**9), legal, 10**7), jax.ShapeDtypeStruct((4, 7), bool)
-    )
+def test_schedule_of_many_simulations_is_computed_on_the_device() -> None:
+    shape = jax.eval_shape(lambda legal: halving_schedule(10**9, legal, 10**7), jax.ShapeDtypeStruct((4, 7), bool))
     assert shape.shape == (10**7, 4)
 
 
@@ -189,7 +189,7 @@ def test_cgroup_limits(tmp_path: Path, text: str, files: dict[str, str], limit: 
     assert cgroups(tmp_path, text, files) == (limit or physical)
 
 
-def test_the_share_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fraction_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "machine_memory", lambda: 4_000_000)
     assert memory.machine_limit().bytes == 2_000_000
     monkeypatch.setenv("TABIA_MEMORY_FRACTION", "0.25")
@@ -200,7 +200,7 @@ def test_the_share_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
             memory.machine_limit()
 
 
-def test_a_device_with_memory_of_its_own_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_memory_is_used_if_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gpu:
         platform = "gpu"
 
@@ -211,8 +211,8 @@ def test_a_device_with_memory_of_its_own_says_how_much(monkeypatch: pytest.Monke
     assert memory.device_limit() == Limit(3_000_000, 0.5, "the GPU's")
 
 
-def test_needs_that_fit_alone_but_not_together() -> None:
+def test_needs_that_fit_only_separately_are_refused() -> None:
     needs = [Need("simulations", 100, 600, "for trees"), Need("rollouts", 50, 500, "for games")]
     assert memory.shortage(needs, Limit(1_100, 0.5, "this machine's")) is None
     text = memory.shortage(needs, Limit(1_000, 0.5, "this machine's"))
-    assert text is not None and "1.1 kB with all else" in text and "simulations can be at most 83." in text
+    assert text is not None and "1.1 kB in total" in text and "simulations can be at most 83." in text

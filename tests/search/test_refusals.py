@@ -1,4 +1,4 @@
-"""What a search refuses, each in a sentence that says what was wrong, before anything runs or right afterward."""
+"""What a search refuses, and the messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jax import Array
 
 from tabia import games
 from tabia.games.game import State
-from tabia.search import Evaluation, Gumbel, Omc, Pbbm, Puct, Search, SearchError
+from tabia.search import Evaluation, Gumbel, Omc, Pbbm, Puct, Rule, Search, SearchError
 from tabia.search.budget import Budget
 from tabia.search.evaluators import Uniform
-from tabia.search.reuse import run_on
-from tabia.search.tree import VISITS
+from tabia.search.reuse import continue_search
+from tabia.search.tree import VISITS, View
 
 from .positions import one, random_positions
 from .toy_games import Dice
@@ -35,19 +35,19 @@ def search(**options: Any) -> Search:
         ({"simulations": 0}, "simulations=0: at least 1 is needed"),
         ({"simulations": -5}, "simulations=-5"),
         ({"leaves": 0}, "leaves=0"),
-        ({"leaves": 3}, "8 simulations cannot be done 3 leaves at a time"),
+        ({"leaves": 3}, "simulations=8 must be a multiple of leaves=3"),
         ({"max_depth": 0}, "max_depth=0"),
-        ({"keep": -1}, "keep=-1"),
+        ({"reuse_nodes": -1}, "reuse_nodes=-1"),
         ({"outcomes": 0}, "outcomes=0"),
         ({"rule": Omc(), "leaves": 2}, "Omc measures variance"),
         ({"rule": Pbbm(), "leaves": 2}, "Pbbm measures variance"),
-        ({"rule": Gumbel(), "keep": 8}, "Gumbel's sequential halving starts from nothing"),
+        ({"rule": Gumbel(), "reuse_nodes": 8}, "Gumbel plans all visits of its root"),
         ({"game": Dice(), "transpositions": True}, "dice has chance"),
         ({"game": Dice(), "cut_loops": True}, "dice has chance"),
-        ({"game": Dice(), "keep": 5}, "dice has chance"),
+        ({"game": Dice(), "reuse_nodes": 5}, "dice has chance"),
     ],
 )
-def test_settings_that_make_no_sense(options: dict[str, Any], words: str) -> None:
+def test_invalid_settings_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(SearchError, match=words):
         search(**options)
 
@@ -64,17 +64,20 @@ def finished() -> State:
     ("states", "words"),
     [
         (finished(), "Position 2 of the batch is already over"),
-        (random_positions(games.make("tictactoe"), 4), "not positions of connect3: another kind of state"),
+        (
+            random_positions(games.make("tictactoe"), 4),
+            "positions of connect3: their states have another structure",
+        ),
         (random_positions(games.make("connect4"), 4), "not positions of connect3: expected a batch of uint32"),
-        (one(STATES, 0), r"one position of connect3, .* Add a batch axis: jax.tree.map\(lambda x: x\[None\], state\)"),
+        (one(STATES, 0), r"one position of connect3; .* Add a batch axis: jax.tree.map\(lambda x: x\[None\], state\)"),
         (STATES._replace(moves=STATES.moves[:3]), "3 and 4 rows"),
         (STATES._replace(moves=STATES.moves.astype(jnp.float32)), "expected a batch of int32"),
         (jax.tree.map(lambda leaf: leaf[:0], STATES), "0 rows"),
-        ([STATES, random_positions(games.make("tictactoe"), 4)], "another kind of state"),
+        ([STATES, random_positions(games.make("tictactoe"), 4)], "another structure"),
     ],
     ids=["over", "tictactoe", "connect4", "no batch", "ragged", "wrong type", "empty", "two games"],
 )
-def test_positions_that_cannot_be_searched(states: State, words: str) -> None:
+def test_invalid_positions_are_refused(states: State, words: str) -> None:
     with pytest.raises(SearchError, match=words):
         search().run(None, states, KEY)
     with pytest.raises(SearchError, match=words):
@@ -94,7 +97,7 @@ def of_shape(logits: tuple[int, ...], values: tuple[int, ...]) -> Any:
         (of_shape((1, 4), (4, 2)), r"logits have shape \[1, 4\]"),
     ],
 )
-def test_evaluators_of_the_wrong_shape(evaluate: Any, words: str) -> None:
+def test_evaluators_with_wrong_shapes_are_refused(evaluate: Any, words: str) -> None:
     with pytest.raises(SearchError, match=words):
         search(evaluate=evaluate).run(None, STATES, KEY)
 
@@ -108,7 +111,7 @@ def doubtful(bad: Array, states: State, key: Array) -> Evaluation:
     )
 
 
-def test_nonsense_is_reported_with_the_first_position_that_met_it() -> None:
+def test_unusable_evaluations_are_reported_with_the_first_position() -> None:
     """Positions have 0 to 4 stones; eight simulations look at most two stones ahead, and never at a finished game."""
     uneven = random_positions(GAME, 6, seed=2, most_moves=6)
     stones = [int(moves) for moves in uneven.moves]
@@ -122,27 +125,25 @@ def test_nonsense_is_reported_with_the_first_position_that_met_it() -> None:
     search(evaluate=doubtful, simulations=1).run(jnp.array([99, 99]), uneven, KEY)
 
 
-def test_searching_on_is_checked_as_well() -> None:
-    how = search(keep=8)
+def test_continued_searches_are_checked() -> None:
+    how = search(reuse_nodes=8)
     tree = how.run(None, STATES, KEY).tree
     with pytest.raises(SearchError, match="already over"):
-        run_on(how, None, tree, jnp.zeros(4, jnp.int32), finished(), KEY)
+        continue_search(how, None, tree, jnp.zeros(4, jnp.int32), finished(), KEY)
     with pytest.raises(SearchError, match="not positions of connect3"):
-        run_on(how, None, tree, jnp.zeros(4, jnp.int32), random_positions(games.make("connect4"), 4), KEY)
+        continue_search(how, None, tree, jnp.zeros(4, jnp.int32), random_positions(games.make("connect4"), 4), KEY)
 
 
 def test_the_twin_does_not_guess() -> None:
     from tabia.search.reference import Reference
 
-    class Strange:
-        squares = False
-
-        def __call__(self, node: Any) -> Array:
+    class Strange(Rule):
+        def scores(self, node: View) -> Array:
             return node.visits
 
     with pytest.raises(TypeError, match="Strange"):
         Reference(GAME, Uniform(GAME), 1, Strange()).run(None, one(STATES, 0))
-    with pytest.raises(TypeError, match="never tried"):
+    with pytest.raises(TypeError, match="for unvisited actions"):
         Reference(GAME, Uniform(GAME), 1, Puct(unvisited=lambda node: node.visits)).run(None, one(STATES, 0))
     with pytest.raises(SearchError, match="dice has chance"):
         Reference(Dice(), Uniform(Dice()), 1, Puct())

@@ -1,4 +1,4 @@
-"""Kept trees: nothing is lost that fits, nothing is invented, nothing dangles, whatever is played for thirty moves."""
+"""Tree reuse: kept nodes are unchanged, nothing that fits is dropped, and no link dangles, over thirty moves."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from jax import Array
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Puct, Result, Search, SearchError
-from tabia.search.reuse import graft, run_on
-from tabia.search.search import plant
+from tabia.search.reuse import continue_search, reroot
+from tabia.search.search import init_tree
 from tabia.search.tree import LINK, LOGIT, NO_CHILD, TOTAL, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
-from .toy_games import ReplayBuffer
+from .toy_games import RingGame
 
-CONNECT, BUFFER = games.make("connect4"), ReplayBuffer()
+CONNECT, RING = games.make("connect4"), RingGame()
 BATCH, SIMULATIONS = 12, 40
 STAY = 2  # a move in the ring that is always legal and never ends the game
 
 
-def search(game: Game, *, keep: int, transpositions: bool = False) -> Search:
-    return Search(game, random_network(game), SIMULATIONS, Puct(c=2.0), keep=keep, transpositions=transpositions)
+def search(game: Game, *, reuse_nodes: int, transpositions: bool = False) -> Search:
+    return Search(
+        game, random_network(game), SIMULATIONS, Puct(c=2.0), reuse_nodes=reuse_nodes, transpositions=transpositions
+    )
 
 
 def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
@@ -37,18 +39,20 @@ def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
 @partial(jax.jit, static_argnums=0)
 def kept_tree(how: Search, tree: Tree, actions: Array, states: State) -> Tree:
     """The tree after the move, before any new simulation."""
-    return graft(plant(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.keep)
+    return reroot(
+        init_tree(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.reuse_nodes
+    )
 
 
-def going_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
-    """Play the wanted moves, or others where the game would end."""
+def play_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
+    """Play the wanted moves, or others if the game would end."""
     ends = jax.vmap(game.over)(jax.vmap(game.step)(states, wanted))
     actions = jnp.where(ends, otherwise, wanted).astype(jnp.int32)
     return actions, jax.vmap(game.step)(states, actions)
 
 
 def reachable(records: np.ndarray, start: int) -> set[int]:
-    """The nodes of one tree [N, A + 1, 4] below `start`, itself included."""
+    """The nodes of the subtree of `start` in one tree [N, A + 1, 4]."""
     found, waiting = {start}, [start]
     while waiting:
         links = records[waiting.pop(), :-1, LINK].astype(int)
@@ -59,9 +63,9 @@ def reachable(records: np.ndarray, start: int) -> set[int]:
 
 
 def compare(old: np.ndarray, new: np.ndarray, start: int) -> tuple[int, int]:
-    """Check that the tree `new` is what hangs below `start` in `old`; how many nodes it kept and forgot."""
+    """Check that `new` is the subtree of `start` in `old`; the number of nodes kept and dropped."""
     partner = {start: 0}
-    waiting, forgotten = [start], 0
+    waiting, dropped = [start], 0
     while waiting:
         index = waiting.pop()
         before, after = old[index], new[partner[index]]
@@ -70,73 +74,73 @@ def compare(old: np.ndarray, new: np.ndarray, start: int) -> tuple[int, int]:
             link, renamed = int(before[action, LINK]), int(after[action, LINK])
             if link < 0 or renamed < 0:
                 assert renamed == NO_CHILD
-                forgotten += link >= 0
+                dropped += link >= 0
             elif link in partner:
                 assert partner[link] == renamed
             else:
                 partner[link] = renamed
                 waiting.append(link)
     assert len(set(partner.values())) == len(partner)
-    return len(partner), forgotten
+    return len(partner), dropped
 
 
-def nothing_dangles(how: Search, tree: Tree) -> None:
+def check_links(how: Search, tree: Tree) -> None:
     size = int(tree.size)
     links = np.asarray(tree.records[:size, :, :-1, LINK])
     assert links.max() < size <= tree.capacity == how.capacity
 
 
 @pytest.mark.parametrize("transpositions", [False, True])
-def test_the_kept_tree_is_the_old_one_below_the_move(transpositions: bool) -> None:
-    how = search(BUFFER, keep=SIMULATIONS + 1, transpositions=transpositions)
+def test_kept_tree_is_the_subtree_of_the_action(transpositions: bool) -> None:
+    how = search(RING, reuse_nodes=SIMULATIONS + 1, transpositions=transpositions)
     states, result = first_run(how)
-    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = play_on(RING, states, result.action, jnp.full(BATCH, STAY))
     old, kept = result.tree, kept_tree(how, result.tree, actions, after)
-    nothing_dangles(how, kept)
+    check_links(how, kept)
     for lane in range(BATCH):
         records = np.asarray(old.records[:, lane])
         child = int(records[0, int(actions[lane]), LINK])
         if child < 0:  # a position without a node starts afresh
             assert (np.asarray(kept.records[0, lane, :-1, VISITS]) == 0).all()
             continue
-        count, forgotten = compare(records, np.asarray(kept.records[:, lane]), child)
-        assert (count, forgotten) == (len(reachable(records, child)), 0)
+        count, dropped = compare(records, np.asarray(kept.records[:, lane]), child)
+        assert (count, dropped) == (len(reachable(records, child)), 0)
         np.testing.assert_array_equal(np.asarray(kept.totals[0, lane]), np.asarray(old.totals[child, lane]))
     assert (np.asarray(kept.records[0, :, :-1, VISITS]).sum(axis=1) > 0).sum() > BATCH // 2
 
 
-def test_what_does_not_fit_is_forgotten_and_nothing_else() -> None:
-    how, roomy = search(BUFFER, keep=6), search(BUFFER, keep=SIMULATIONS + 1)
+def test_only_nodes_beyond_the_capacity_are_dropped() -> None:
+    how, roomy = search(RING, reuse_nodes=6), search(RING, reuse_nodes=SIMULATIONS + 1)
     states, result = first_run(roomy)
-    actions, after = going_on(BUFFER, states, result.action, jnp.full(BATCH, STAY))
+    actions, after = play_on(RING, states, result.action, jnp.full(BATCH, STAY))
     kept = kept_tree(how, result.tree, actions, after)
-    nothing_dangles(how, kept)
+    check_links(how, kept)
     cut = 0
     for lane in range(BATCH):
         records = np.asarray(result.tree.records[:, lane])
         child = int(records[0, int(actions[lane]), LINK])
         if child < 0:
             continue
-        count, forgotten = compare(records, np.asarray(kept.records[:, lane]), child)
+        count, dropped = compare(records, np.asarray(kept.records[:, lane]), child)
         below = len(reachable(records, child))
-        assert count == min(6, below) and (forgotten > 0) == (below > 6)
+        assert count == min(6, below) and (dropped > 0) == (below > 6)
         assert reachable(np.asarray(kept.records[:, lane]), 0) == set(range(count))  # no node leaked
-        cut += forgotten > 0
+        cut += dropped > 0
     assert cut > BATCH // 2
 
 
 @pytest.mark.parametrize("transpositions", [False, True])
-def test_thirty_moves_in_the_same_room(transpositions: bool) -> None:
-    """Visits are the new simulations and those kept, to the last one; room never grows."""
-    how = search(BUFFER, keep=30, transpositions=transpositions)
+def test_thirty_moves_with_constant_memory(transpositions: bool) -> None:
+    """Visits are the new simulations plus the kept ones; the trees never grow."""
+    how = search(RING, reuse_nodes=30, transpositions=transpositions)
     states, result = first_run(how)
     rng = np.random.default_rng(0)
     for move in range(30):
-        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, BUFFER, states))
-        actions, states = going_on(BUFFER, states, wanted, jnp.full(BATCH, STAY))
+        wanted = result.action if move % 2 else jnp.asarray(random_legal(rng, RING, states))
+        actions, states = play_on(RING, states, wanted, jnp.full(BATCH, STAY))
         records = np.asarray(result.tree.records)
-        result = run_on(how, random_weights(BUFFER), result.tree, actions, states, jax.random.key(move))
-        nothing_dangles(how, result.tree)
+        result = continue_search(how, random_weights(RING), result.tree, actions, states, jax.random.key(move))
+        check_links(how, result.tree)
         visits = np.asarray(result.visits).sum(axis=1)
         for lane in range(BATCH):
             child = int(records[0, lane, int(actions[lane]), LINK])
@@ -150,14 +154,14 @@ def random_legal(rng: np.random.Generator, game: Game, states: State) -> np.ndar
     return np.array([rng.choice(np.flatnonzero(row)) for row in legal], np.int32)
 
 
-def test_searching_on_is_as_good_as_having_searched_longer() -> None:
-    """A kept tree ends up with the values of a search that had both budgets, to within what 40 simulations change."""
-    how = search(CONNECT, keep=SIMULATIONS + 1)
+def test_continued_search_matches_a_longer_search() -> None:
+    """Values match a search with both budgets, up to what 40 simulations change."""
+    how = search(CONNECT, reuse_nodes=SIMULATIONS + 1)
     states, result = first_run(how)
     actions, after = result.action, jax.vmap(CONNECT.step)(states, result.action)
     alive = ~jax.vmap(CONNECT.over)(after)
     after = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(alive, new, old), after, states)
-    onward = run_on(how, random_weights(CONNECT), result.tree, actions, after, jax.random.key(5))
+    onward = continue_search(how, random_weights(CONNECT), result.tree, actions, after, jax.random.key(5))
     afresh = how.run(random_weights(CONNECT), after, jax.random.key(5))
     kept = np.asarray(onward.visits).sum(axis=1) - SIMULATIONS
     assert kept[np.asarray(alive)].mean() > 5
@@ -165,7 +169,9 @@ def test_searching_on_is_as_good_as_having_searched_longer() -> None:
     assert gap[np.asarray(alive)].max() < 0.3
 
 
-def test_a_search_without_room_is_refused() -> None:
-    states, result = first_run(search(BUFFER, keep=SIMULATIONS + 1))
-    with pytest.raises(SearchError, match="keep=0"):
-        run_on(search(BUFFER, keep=0), random_weights(BUFFER), result.tree, result.action, states, jax.random.key(0))
+def test_continuing_without_reuse_nodes_is_refused() -> None:
+    states, result = first_run(search(RING, reuse_nodes=SIMULATIONS + 1))
+    with pytest.raises(SearchError, match="reuse_nodes=0"):
+        continue_search(
+            search(RING, reuse_nodes=0), random_weights(RING), result.tree, result.action, states, jax.random.key(0)
+        )

@@ -1,4 +1,4 @@
-"""Searches of games whose truth is known, and of games that never want to end."""
+"""Searches of solved games, and of games that can go on forever."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import pytest
 
 from tabia import games
 from tabia.games.game import Game, State
+from tabia.players.perfect import SolutionEvaluator
 from tabia.search import Gumbel, Puct, Search, Uct
-from tabia.search.choice import most_visits
 from tabia.search.evaluators import Rollout, Uniform
-from tabia.search.selection import Rule, as_parent
+from tabia.search.result import most_visits
+from tabia.search.rules import Rule
+from tabia.search.rules.puct import as_parent
 from tabia.search.tree import LINK
-from tabia.solvers.exact import Solution, solve
+from tabia.solvers import Solution, solve
 
 from .positions import batch_size, random_positions
-from .toy_games import ReplayBuffer
+from .toy_games import RingGame
 
 
 @cache
@@ -33,28 +35,30 @@ def kept(known: Solution, states: State, actions: jax.Array) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect3"])
-@pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(noise=0.0), 5.0)], ids=["puct", "gumbel"])
-def test_with_the_truth_as_evaluator_every_move_keeps_the_value(name: str, rule: Rule, gap: float) -> None:
-    """2,000 positions. For PUCT the values alone are enough, though all moves look alike to it (gap 0).
+@pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(gumbel_scale=0.0), 5.0)], ids=["puct", "gumbel"])
+def test_exact_evaluator_keeps_the_value_of_every_position(name: str, rule: Rule, gap: float) -> None:
+    """2,000 positions. For PUCT exact values suffice, even with uniform priors (gap 0).
 
-    Gumbel's rule spreads its visits by the priors and averages over blunders as well, so it is told both.
+    Gumbel's rule spreads its visits by the priors and averages over blunders too, so it gets exact priors.
     """
     known = solution(name)
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    result = Search(known.game, known.evaluator(gap=gap), 48, rule).run(known.table, states, jax.random.key(0))
+    result = Search(known.game, SolutionEvaluator.of(known, gap=gap), 48, rule).run(
+        known.table, states, jax.random.key(0)
+    )
     assert kept(known, states, result.action).mean() == 1.0
 
 
 @pytest.mark.parametrize(("leaves", "bound"), [(1, 1e-5), (8, 0.5)])
-def test_gumbels_value_is_that_of_its_moves_not_of_those_it_dropped(leaves: int, bound: float) -> None:
-    """With the truth as evaluator the search has every seat's value of 2,000 positions right.
+def test_gumbel_value_ignores_dropped_actions(leaves: int, bound: float) -> None:
+    """With an exact evaluator the search gives the exact value for every seat of 2,000 positions.
 
-    Eight walks at a time push each other into blunders below the root; then the sign is right at least. The mean of
-    all simulations is off by 0.3 on average, because moves that lose are all tried.
+    Eight leaves per step push each other into blunders below the root; then at least the sign is right. The mean of
+    all simulations is off by 0.3 on average, because losing actions are visited too.
     """
     known = solution("connect3")
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    search = Search(known.game, known.evaluator(gap=5.0), 48, Gumbel(noise=0.0), leaves=leaves)
+    search = Search(known.game, SolutionEvaluator.of(known, gap=5.0), 48, Gumbel(gumbel_scale=0.0), leaves=leaves)
     result = search.run(known.table, states, jax.random.key(0))
     off = np.abs(np.asarray(result.values) - known.values(states)).max(axis=1)
     assert off.max() < bound
@@ -63,19 +67,19 @@ def test_gumbels_value_is_that_of_its_moves_not_of_those_it_dropped(leaves: int,
     assert np.abs(plain - known.values(states)).max(axis=1).mean() > 0.2
 
 
-def test_eight_leaves_a_step_play_as_well_as_one() -> None:
+def test_eight_leaves_per_step_play_as_well_as_one() -> None:
     known = solution("connect3")
     states = random_positions(known.game, 2000, seed=11, most_moves=7)
-    search = Search(known.game, known.evaluator(gap=0.0), 96, Puct(), leaves=8)
+    search = Search(known.game, SolutionEvaluator.of(known, gap=0.0), 96, Puct(), leaves=8)
     result = search.run(known.table, states, jax.random.key(0))
     assert kept(known, states, result.action).mean() == 1.0
 
 
 def test_uct_with_rollouts_converges_on_connect3() -> None:
-    """The mean of all simulations tends to the truth, for every seat of 32 positions.
+    """The mean of all simulations converges to the exact value, for every seat of 32 positions.
 
-    After 10,000 simulations it is within 0.25 everywhere and within 0.08 on average, less than a third of what it was
-    off after 1,000 (1 / sqrt 10 would be plain averaging), and every move that would be played keeps the value.
+    After 10,000 simulations the error is below 0.25 everywhere and below 0.08 on average, less than a third of the
+    error after 1,000 (plain averaging gives 1 / sqrt 10), and every action played keeps the value.
     """
     known = solution("connect3")
     game = known.game
@@ -90,24 +94,24 @@ def test_uct_with_rollouts_converges_on_connect3() -> None:
     assert kept(known, states, most_visits(late)).all()
 
 
-BUFFER = ReplayBuffer(max_moves=10_000)
+RING = RingGame(max_moves=10_000)
 STAR = games.make("chinese-checkers")
 
 
 @pytest.mark.parametrize(
     ("game", "options"),
     [
-        (BUFFER, {}),
-        (BUFFER, {"cut_loops": True}),
-        (BUFFER, {"transpositions": True}),
+        (RING, {}),
+        (RING, {"cut_loops": True}),
+        (RING, {"transpositions": True}),
         pytest.param(STAR, {"transpositions": True, "leaves": 4}, marks=pytest.mark.long),
     ],
     ids=["ring", "ring, loops cut", "ring, shared", "star, shared and wide"],
 )
 def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None:
-    """Room is what was set aside, walks are no longer than the tree has nodes, and time grows with the simulations.
+    """Memory is constant, paths are no longer than the tree has nodes, and time grows with the simulations.
 
-    All moves look alike and nothing is ever won nearby: the searches go to and fro as they please.
+    Priors are uniform and no win is near, so searches wander back and forth.
     """
     states = random_positions(game, 8, seed=3, most_moves=60)
     search = Search(game, Uniform(game), 400, Puct(c=0.3, unvisited=as_parent), **options)
@@ -119,4 +123,4 @@ def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None
     np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 400)
     started = time.perf_counter()
     jax.block_until_ready(search.run(None, states, jax.random.key(1)))
-    assert time.perf_counter() - started < 20.0  # 400 walks of at most 400 steps, a fraction of a second in quiet
+    assert time.perf_counter() - started < 20.0  # a fraction of a second on an idle machine

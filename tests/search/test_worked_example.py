@@ -21,9 +21,9 @@ from tabia import games
 from tabia.games.game import State
 from tabia.games.tictactoe import State as Board
 from tabia.search import Evaluation, Puct, Search
-from tabia.search.choice import most_visits, visit_policy
 from tabia.search.reference import Reference
 from tabia.search.reference_rules import scores
+from tabia.search.result import most_visits, visit_policy
 from tabia.search.tree import LINK, TOTAL, VISITS, root_view
 
 GAME = games.make("tictactoe")
@@ -46,7 +46,7 @@ def logits(priors: dict[int, float]) -> Array:
 
 
 def network(parameters: None, states: State, key: Array) -> Evaluation:
-    """Sanz & Villanueva's outputs: the root's priors, v = -0.2 for white after black 2, and nothing to say of other positions."""
+    """The outputs in the text: the root's priors, v = -0.2 for white after black 2, and 0 elsewhere."""
     after_two = states.stones[:, BLACK] == stones(1, 2, 7)
     at_root = states.stones[:, BLACK] == stones(1, 7)
     priors = jnp.where(
@@ -56,7 +56,7 @@ def network(parameters: None, states: State, key: Array) -> Evaluation:
     return Evaluation(priors, jnp.stack([white, -white], axis=1))
 
 
-def test_the_position_is_as_the_text_tells() -> None:
+def test_position_matches_the_text() -> None:
     assert int(GAME.mover(ROOT)) == BLACK
     assert [field for field in range(1, 10) if bool(GAME.legal(ROOT)[field - 1])] == [2, 3, 6, 8]
     lost = GAME.step(GAME.step(ROOT, jnp.int32(1)), jnp.int32(5))
@@ -70,7 +70,7 @@ def test_second_iteration_array_search() -> None:
     assert root[2 - 1, TOTAL] == pytest.approx(0.2)
     assert root[:-1, VISITS].sum() + 1 == 2  # N of the root
     expected = {2: 1.79, 6: 1.76, 3: 1.06, 8: 1.06}  # Sanz & Villanueva 2021 cuts 1.7678 off after two digits
-    found = np.asarray(RULE(root_view(result.tree)))[0]
+    found = np.asarray(RULE.scores(root_view(result.tree)))[0]
     assert {field: int(found[field - 1] * 100) / 100 for field in expected} == expected
 
 
@@ -102,7 +102,7 @@ def test_all_iterations_in_the_twin() -> None:
     assert (reply.visits, reply.total, reply.child) == (1, 1.0, None)
 
 
-def test_in_the_end_the_right_move_is_found() -> None:
+def test_the_right_move_is_found() -> None:
     """After 100 iterations Sanz & Villanueva 2021 plays 6, the only move that does not lose."""
     result = Search(GAME, network, 99, RULE).run(None, BATCH, jax.random.key(0))
     assert int(most_visits(result)[0]) == 6 - 1

@@ -1,4 +1,4 @@
-"""Small games that have what the big ones lack: seats that move twice, circles, dice."""
+"""Small games with features that the shipped games lack: seats that move twice, loops, dice."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ class RaceState(NamedTuple):
 
 @dataclass(frozen=True)
 class Race(Game):
-    """Three seats run along a track: one, two or three fields, never onto another; every third field runs again.
+    """Three seats race along a track by one, two or three fields, never onto another; every third field moves again.
 
-    The first to arrive ends the game and gets 3, the others the share of the track they have behind them: nobody's
-    gain is another's loss.
+    The first to arrive ends the game and gets 3, the others their fraction of the track: the game is not zero-sum.
     """
 
     name = "race"
@@ -75,11 +74,11 @@ class RingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReplayBuffer(Game):
-    """Three seats walk round a ring, left, right or not at all, and may not meet; each wants the field across.
+class RingGame(Game):
+    """Three seats move around a ring, left, right or not at all, and may not meet; each wants the opposite field.
 
-    The first to arrive gets 2 and stays, the second gets 1 and ends the game. Positions repeat at will, and only
-    `max_moves` ends a game in which nobody wants to arrive. The number of moves is no part of the position.
+    The first to arrive gets 2 and stays, the second gets 1 and ends the game. Positions can
+    repeat, and `max_moves` ends a game in which nobody arrives. The number of moves is not part of the position.
     """
 
     name = "ring"
@@ -146,7 +145,7 @@ class DiceState(NamedTuple):
 
 @dataclass(frozen=True)
 class Dice(Game):
-    """Take `safe` points, or throw a die; then take its points, or throw once more and take what comes.
+    """Take `safe` points or throw a die; then take its points or throw once more.
 
     Whoever throws again at 3 and below gets (4 + 5 + 6) / 6 + 3.5 / 2 = 4.25 points on average, so with 4 safe
     points it is right to throw, though a single die brings but 3.5. Seat 1 never moves and gets 7 less the points.

@@ -120,7 +120,7 @@ def test_damaged_metrics_and_foreign_files_do_not_matter(folder: Path) -> None:
 
 def test_details_have_settings_curves_checkpoints_and_strength(page: TestClient, folder: Path) -> None:
     side = {"score": 0.75, "low": 0.6, "high": 0.9, "games": 40}
-    append(folder / "one", line(4, agreement_search=0.9, matches={"random": side | {"share": 0.75}}))
+    append(folder / "one", line(4, agreement_search=0.9, matches={"random": side}))
     found = page.get("/api/runs/one").json()
     assert found["settings"] == {"game": "tictactoe", "recipe": "tictactoe", "seed": 1, "search.simulations": 16}
     assert found["series"]["loss"] == {"x": [1, 2, 3, 4], "seconds": [10, 20, 30, 40], "y": [1, 1 / 2, 1 / 3, 1 / 4]}

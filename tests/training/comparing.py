@@ -1,4 +1,4 @@
-"""Whether two runs are the same run."""
+"""Comparison of two runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabia.training.run.directory import RunDirectory
 
 
 def same(one: states.State, other: states.State) -> bool:
-    """Whether two states hold the same, bit for bit."""
+    """Whether two states are equal bit for bit."""
     mine, theirs = states.to_arrays(one), states.to_arrays(other)
     return mine.keys() == theirs.keys() and all(
         mine[name].dtype == theirs[name].dtype and mine[name].tobytes() == theirs[name].tobytes() for name in mine
@@ -18,10 +18,10 @@ def same(one: states.State, other: states.State) -> bool:
 
 
 def timeless(run: RunDirectory) -> list[dict[str, Any]]:
-    """The lines of metrics without what the clock said."""
+    """The lines of metrics without times."""
     return [{name: value for name, value in line.items() if name != "seconds"} for line in metrics.read(run)]
 
 
 def games(run: RunDirectory) -> dict[str, bytes]:
-    """The stored games by the names of their files."""
+    """The stored games by file name."""
     return {path.name: path.read_bytes() for path in run.games.iterdir()}

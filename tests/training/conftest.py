@@ -1,4 +1,4 @@
-"""One tiny run of tic-tac-toe, watched by everybody, shared by the tests that only look at it."""
+"""A tiny run of tic-tac-toe with all observers, shared by the tests that only read it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from tabia.training.config.schema import (
     SelfPlaySettings,
 )
 from tabia.training.evaluate import Evaluate
-from tabia.training.loop import BaseObserver, Training, train
+from tabia.training.loop import train
+from tabia.training.observers import BaseObserver
 from tabia.training.run.directory import RunDirectory
-from tabia.training.run.machine import Machine
-from tabia.training.run.metrics import Metrics
+from tabia.training.run.metrics import Machine, Metrics
 from tabia.training.run.stored_games import StoredGames
+from tabia.training.training import Training
 
 TINY = Config(
     game="tictactoe",
@@ -43,7 +44,7 @@ TINY = Config(
 
 @dataclass
 class Watched:
-    """A run, and what the displays made of it."""
+    """A run, and the output of its displays."""
 
     run: RunDirectory
     training: Training
@@ -51,26 +52,26 @@ class Watched:
     plain: str
     json: list[str]
     terminal: str
-    doing: list[str]
+    phases: list[str]
     panels: dict[int, str]  # by iteration
 
 
 class _Panels(BaseObserver):
-    """Keeps the panel of 80 columns as it is after each iteration."""
+    """Keeps the panel of 80 columns after each iteration."""
 
     def __init__(self, live: Live) -> None:
         self.live, self.found = live, {}
 
-    def begun(self, training):
+    def on_start(self, training):
         self.take(0)
 
-    def on_iteration(self, training, report):
+    def on_iteration(self, training, result):
         self.take(training.counters.iteration)
         return {}
 
     def take(self, iteration):
         page = Console(file=io.StringIO(), width=80)
-        page.print(training_panel.panel(self.live.sight))
+        page.print(training_panel.panel(self.live.view))
         self.found[iteration] = page.file.getvalue()
 
 
@@ -78,19 +79,28 @@ class _Panels(BaseObserver):
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     run = RunDirectory(tmp_path_factory.mktemp("runs") / "tiny")
     training = Training.begin(run, TINY)
-    doing: list[str] = []
-    told, training.now = training.now, lambda word: (doing.append(word), told(word))
+    phases: list[str] = []
+    enter, training.enter = training.enter, lambda phase: (phases.append(phase), enter(phase))
     terminal, plain, lines = io.StringIO(), io.StringIO(), []
     with Live(Console(file=terminal, width=80, force_terminal=True)) as live:
         panels = _Panels(live)
         others = [Machine(), Evaluate(), Metrics(), StoredGames()]
         why = train(training, [*others, live, panels, Plain(every=0.0, file=plain), JsonLines(lines.append)])
-    return Watched(run, training, why, plain.getvalue(), lines, terminal.getvalue(), doing, panels.found)
+    return Watched(
+        run=run,
+        training=training,
+        why=why,
+        plain=plain.getvalue(),
+        json=lines,
+        terminal=terminal.getvalue(),
+        phases=phases,
+        panels=panels.found,
+    )
 
 
 @pytest.fixture
 def unfinished(tmp_path: Path) -> RunDirectory:
-    """A run of which nothing but its configuration exists."""
+    """A run that has only its configuration."""
     run = RunDirectory(tmp_path / "unfinished")
     run.create(TINY)
     return run

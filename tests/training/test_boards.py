@@ -14,9 +14,11 @@ from tabia.networks.presets import any_size
 from tabia.players import make as make_player
 from tabia.training import state as states
 from tabia.training.errors import TrainingError
-from tabia.training.loop import BaseObserver, Training, train
+from tabia.training.loop import train
+from tabia.training.observers import BaseObserver
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 from tests.training.conftest import TINY
 
 SMALL, WIDE, UNSEEN = (f"connect:rows=3,columns={columns},line=3" for columns in (4, 5, 6))
@@ -33,9 +35,9 @@ class _Lines(BaseObserver):
     def __init__(self) -> None:
         self.first_moves, self.learned = [], []
 
-    def on_iteration(self, training, report):
-        self.first_moves.append(report.seen.first_moves.shape[0])
-        self.learned.append(report.losses is not None)
+    def on_iteration(self, training, result):
+        self.first_moves.append(result.selfplay.first_moves.shape[0])
+        self.learned.append(result.losses is not None)
         return {}
 
 
@@ -57,7 +59,7 @@ def test_boards_are_played_in_turn_and_the_weights_play_one_never_seen(tmp_path:
         assert 0 <= int(choice.actions[0]) < game.columns
 
 
-def test_boards_that_no_network_fits_are_refused() -> None:
+def test_boards_that_do_not_share_a_network_are_refused() -> None:
     with pytest.raises(TrainingError, match="any size"):
         replace(TINY, other_boards=(WIDE,))
     with pytest.raises(TrainingError, match=r"not connect.* on another board"):

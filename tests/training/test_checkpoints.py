@@ -21,19 +21,21 @@ import pytest
 
 from tabia.networks import weights
 from tabia.players import runs
-from tabia.training import gate, health, loop
+from tabia.training import arena, progress
+from tabia.training.arena import Verdict
 from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
 from tabia.training.evaluate import Evaluate
-from tabia.training.gate import Verdict
-from tabia.training.iteration import Report
+from tabia.training.iteration import Iteration, IterationResult
 from tabia.training.learning.losses import Losses
-from tabia.training.loop import Training, train
+from tabia.training.loop import train
+from tabia.training.plan import Plan
 from tabia.training.run import checkpoint
 from tabia.training.run.directory import BEST, RunDirectory
 from tabia.training.run.metrics import Metrics
 from tabia.training.run.stored_games import StoredGames
 from tabia.training.state import playing
+from tabia.training.training import Training
 
 from .comparing import same, timeless
 from .conftest import TINY
@@ -44,9 +46,10 @@ STEPS = ("made", "weights", "state", "manifest", "renamed", "synced", "verified"
 _SAVING = """
 import os, signal, sys
 from pathlib import Path
-from tabia.training import checkpoint
-from tabia.training.directory import RunDirectory
-from tabia.training.loop import Training
+from tabia.training.plan import Plan
+from tabia.training.run import checkpoint
+from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
 root, steps = Path(sys.argv[1]), sys.argv[2:]
 training = Training.resume(RunDirectory(root / steps[0]))
@@ -57,14 +60,15 @@ for step in steps:
         def watch(done):
             if done == step:
                 os.kill(os.getpid(), signal.SIGKILL)
-        checkpoint.save(RunDirectory(root / step), training.plan, training.state, training.counters, watch=watch)
+        run, plan = RunDirectory(root / step), Plan(training.config)
+        checkpoint.save(run, plan, training.state, training.counters, watch=watch)
         os._exit(3)
     print(step, os.WTERMSIG(os.waitpid(child, 0)[1]))
 """
 
 
 class Killed(BaseException):
-    """What nothing in the package catches, as a kill would not be."""
+    """An exception that nothing in the package catches, like a kill."""
 
 
 @pytest.fixture
@@ -79,9 +83,9 @@ def resumed(run: RunDirectory) -> Training:
 
 
 def save(run: RunDirectory, training: Training, iteration: int, watch=None) -> Path:
-    """Save what is held as if `iteration` iterations had been run."""
+    """Save the state under another iteration."""
     return checkpoint.save(
-        run, training.plan, training.state, replace(training.counters, iteration=iteration), watch=watch
+        run, Plan(training.config), training.state, replace(training.counters, iteration=iteration), watch=watch
     )
 
 
@@ -128,7 +132,7 @@ def test_only_the_newest_can_be_resumed_and_all_keep_their_weights(run: RunDirec
     for iteration, files in held.items():
         assert {path.name for path in (run.checkpoints / str(iteration)).iterdir()} == {*files, checkpoint.MANIFEST}
         loaded = weights.load(run.checkpoints / str(iteration) / checkpoint.WEIGHTS)
-        assert loaded.network == watched.training.plan.network
+        assert loaded.network == Plan(watched.training.config).network
 
 
 def flip(path: Path) -> None:
@@ -146,20 +150,20 @@ DAMAGES = {
     "state": (lambda place: flip(place / checkpoint.STATE), "state.safetensors is damaged"),
     "weights": (lambda place: flip(place / checkpoint.WEIGHTS), "weights.safetensors is damaged"),
     "lost": (lambda place: (place / checkpoint.STATE).unlink(), "cannot be read: No such file"),
-    "cut": (lambda place: os.truncate(place / checkpoint.MANIFEST, 40), "a damaged one"),
-    "bytes": (lambda place: (place / checkpoint.MANIFEST).write_bytes(b"\xff\xfe"), "a damaged one"),
-    "empty": (lambda place: [path.unlink() for path in place.iterdir()], "no checkpoint"),
-    "foreign": (lambda place: rewrite(place, game="connect4"), "is of connect4, version 1; this run is of tictactoe"),
+    "cut": (lambda place: os.truncate(place / checkpoint.MANIFEST, 40), "is damaged"),
+    "bytes": (lambda place: (place / checkpoint.MANIFEST).write_bytes(b"\xff\xfe"), "is damaged"),
+    "empty": (lambda place: [path.unlink() for path in place.iterdir()], "is not a checkpoint"),
+    "foreign": (lambda place: rewrite(place, game="connect4"), "is for connect4, version 1; this run is for tictactoe"),
     "version": (lambda place: rewrite(place, game_version=99), "version 99"),
-    "format": (lambda place: rewrite(place, format="another 1"), "no checkpoint of this Tabia"),
+    "format": (lambda place: rewrite(place, format="another 1"), "not a checkpoint of this version"),
     "counters": (lambda place: rewrite(place, counters={"iterations": 4}), "its counters cannot be read"),
-    "moved": (lambda place: rewrite(place, counters={"iteration": 3}), "is of iteration 3, not of iteration 4"),
+    "moved": (lambda place: rewrite(place, counters={"iteration": 3}), "is a checkpoint of iteration 3, not 4"),
     "files": (lambda place: rewrite(place, files=[]), "does not name weights.safetensors"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_checkpoint_is_passed_over_and_the_older_one_used(run: RunDirectory, damage: str) -> None:
+def test_a_damaged_checkpoint_is_skipped_and_the_older_one_used(run: RunDirectory, damage: str) -> None:
     spoil, words = DAMAGES[damage]
     older = {path: path.read_bytes() for path in (run.checkpoints / "2").iterdir()}
     spoil(run.checkpoints / "4")
@@ -175,26 +179,26 @@ def test_another_configurations_state_is_refused_by_name(run: RunDirectory, watc
     elsewhere = RunDirectory(run.path / "inner")
     elsewhere.create(other)
     shutil.copytree(watched.run.checkpoints / "4", elsewhere.checkpoints / "4")
-    with pytest.raises(TrainingError, match="is not one of this configuration") as refused:
+    with pytest.raises(TrainingError, match="does not match this configuration") as refused:
         resumed(elsewhere)
     assert str(elsewhere.checkpoints / "4") in str(refused.value)
 
 
-def test_without_any_sound_checkpoint_nothing_is_begun_anew(run: RunDirectory) -> None:
+def test_without_a_sound_checkpoint_a_run_does_not_start_over(run: RunDirectory) -> None:
     for iteration in (2, 4):
         flip(run.checkpoints / str(iteration) / checkpoint.STATE)
     with pytest.raises(TrainingError, match=r"none of its checkpoints is sound.*4.*damaged.*2.*damaged.*tabia train"):
         resumed(run)
 
 
-def test_what_was_passed_over_is_kept_but_never_taken_for_the_run(run: RunDirectory) -> None:
+def test_a_skipped_checkpoint_is_kept_but_no_longer_part_of_the_run(run: RunDirectory) -> None:
     """With one resumable checkpoint, a damaged newer one must not count as that one."""
     flip(run.checkpoints / "4" / checkpoint.STATE)
     found = resumed(run)
     found.config = found.config.changed({"checkpoints.resumable": 1})
     save(run, found, 3)
     assert checkpoint.iterations(run) and max(checkpoint.iterations(run)) == 3
-    assert (run.checkpoints / "4.passed-over" / checkpoint.STATE).exists()
+    assert (run.checkpoints / "4.skipped" / checkpoint.STATE).exists()
     again = resumed(run)
     assert again.counters.iteration == 3 and not again.notes
     save(run, again, 4)
@@ -214,7 +218,7 @@ def full(*_: object) -> None:
 
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, monkeypatch, number: int) -> None:
-    """The disk is full at the n-th sync of a save, whichever file or folder that is of."""
+    """The disk is full at the n-th sync of a save, of any file or folder."""
     real, count = os.fsync, iter(range(1, 100))
     monkeypatch.setattr(os, "fsync", lambda file: full() if next(count) >= number else real(file))
     with pytest.raises(TrainingError, match=r"iteration 5 could not be saved.*No space left.*tabia resume"):
@@ -227,7 +231,7 @@ def test_a_full_disk_leaves_the_older_checkpoint(run: RunDirectory, watched, mon
 
 @pytest.mark.parametrize("room", [1_000, 20_000])
 def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory, watched, room: int) -> None:
-    """The system itself refuses to write on, in the midst of the weights or of the state."""
+    """The system refuses to write more, in the middle of the weights or of the state."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     sizes = [(run.checkpoints / "4" / name).stat().st_size for name in (checkpoint.WEIGHTS, checkpoint.STATE)]
     assert 1_000 < sizes[0] < 20_000 < sizes[1]
@@ -245,25 +249,25 @@ def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) 
     monkeypatch.setattr(os, "fsync", full)
     training = Training(run, TINY, watched.training.state, watched.training.counters)
     with pytest.raises(TrainingError, match=r"metrics.jsonl cannot be written: No space left"):
-        Metrics().begun(training)
+        Metrics().on_start(training)
 
 
 def test_a_disk_that_is_really_full_stops_the_metrics(run: RunDirectory, watched) -> None:
-    """The system itself refuses to write on."""
+    """The system refuses to write more."""
     training = Training(run, TINY, watched.training.state, watched.training.counters)
-    report = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    result = type("Result", (), {"fields": lambda self: {"games": 1}})()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (run.metrics.stat().st_size, before[1]))
     try:
         with pytest.raises(TrainingError, match=r"File too large.*last checkpoint is sound"):
-            Metrics().on_iteration(training, report)
+            Metrics().on_iteration(training, result)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture
 def read_only(monkeypatch: pytest.MonkeyPatch):
-    """Makes a folder read-only; where that does not bind us (root), opening and making files fails as if it did."""
+    """Makes a folder read-only; for root, who could still write, opening and creating files is made to fail."""
 
     def make(path: Path) -> None:
         if os.geteuid():
@@ -305,7 +309,7 @@ def test_a_read_only_folder(run: RunDirectory, watched, read_only, tmp_path: Pat
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(run: RunDirectory) -> None:
-    """Somebody else, here another thread, holds the lock: not even the checkpoint is read."""
+    """While another thread holds the lock, not even the checkpoint is read."""
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -325,31 +329,31 @@ def test_a_run_is_trained_by_one_process_at_a_time(run: RunDirectory) -> None:
     assert resumed(run).counters.iteration == 4
 
 
-def test_games_that_a_kill_came_before_are_written_at_the_resume(run: RunDirectory) -> None:
+def test_games_not_written_before_a_kill_are_written_at_the_resume(run: RunDirectory) -> None:
     path = run.games / "4.txt"
     expected = path.read_bytes()
     path.unlink()
     (run.games / ".4.txt.0123456789abcdef.tmp").write_text("half a ga")
-    StoredGames().begun(resumed(run))
+    StoredGames().on_start(resumed(run))
     assert path.read_bytes() == expected and not list(run.games.glob(".*"))
 
 
 # What goes wrong in training itself.
 
 
-def test_losses_that_are_no_numbers_stop_the_run(run: RunDirectory, monkeypatch) -> None:
-    """An iteration whose losses turn out NaN: nothing of it is saved, and the message says where and what to do."""
+def test_losses_that_are_not_finite_stop_the_run(run: RunDirectory, monkeypatch) -> None:
+    """The losses of an iteration are NaN: nothing is saved, and the message says where and what to do."""
     training = resumed_with_more_iterations(run)
-    real = loop.iteration.run
+    real = Iteration.result.fget
 
-    def spoilt(*words):
-        state, report = real(*words)
-        return state, replace(report, losses=report.losses._replace(value=np.float32(np.nan)))
+    def spoilt(iteration: Iteration) -> IterationResult:
+        result = real(iteration)
+        return replace(result, losses=result.losses._replace(terms=result.losses.terms | {"value": np.float32(np.nan)}))
 
-    monkeypatch.setattr(loop.iteration, "run", spoilt)
+    monkeypatch.setattr(Iteration, "result", property(spoilt))
     with pytest.raises(
         TrainingError,
-        match=r"Stopped in iteration 5, by optimizer step \d+: value of the losses is nan.*"
+        match=r"Stopped in iteration 5, by optimizer step \d+: loss_value is nan.*"
         r"last checkpoint is sound.*learner\.learning_rate",
     ):
         train(training)
@@ -363,25 +367,29 @@ def resumed_with_more_iterations(run: RunDirectory) -> Training:
     return training
 
 
+def with_losses(losses: Losses | None) -> IterationResult:
+    return IterationResult(selfplay=None, losses=losses, buffer_positions=0, learning_rate=0.0)
+
+
 def test_a_collapsed_policy_stops_the_run() -> None:
-    losses = Losses(*[np.float32(1.0)] * 7)._replace(entropy=np.float32(1e-6))
+    losses = Losses(np.float32(1.0), {"policy": np.float32(1.0)}, {"entropy": np.float32(1e-6)})
     with pytest.raises(TrainingError, match=r"iteration 9, by optimizer step 70: the policy has collapsed"):
-        health.check(Report(None, losses, 0, 0.0), 9, 70)
-    health.check(Report(None, losses._replace(entropy=np.float32(0.5)), 0, 0.0), 9, 70)
-    health.check(Report(None, None, 0, 0.0), 9, 70)
+        with_losses(losses).check(9, 70)
+    with_losses(losses._replace(metrics={"entropy": np.float32(0.5)})).check(9, 70)
+    with_losses(None).check(9, 70)
 
 
-def test_weights_that_are_no_numbers_are_not_saved(run: RunDirectory) -> None:
+def test_weights_that_are_not_finite_are_not_saved(run: RunDirectory) -> None:
     training = resumed_with_more_iterations(run)
     train_state = training.state.train_state
     spoilt = train_state._replace(ema=jax.tree.map(lambda leaf: leaf * jnp.nan, train_state.ema))
     training.state, training.counters.iteration = training.state._replace(train_state=spoilt), 5
-    with pytest.raises(TrainingError, match=r"after iteration 5.*weights are no longer numbers"):
-        loop._save(training, [])
+    with pytest.raises(TrainingError, match=r"after iteration 5.*weights are no longer finite numbers"):
+        progress.save(training, [])
     assert resumed(run).counters.iteration == 4
 
 
-def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: RunDirectory) -> None:
+def test_a_run_with_too_large_a_learning_rate_stops_and_keeps_its_last_sound_checkpoint(run: RunDirectory) -> None:
     training = resumed_with_more_iterations(run)
     training.config = training.config.changed(
         {
@@ -399,11 +407,11 @@ def test_too_large_a_rate_is_stopped_and_leaves_the_last_good_checkpoint(run: Ru
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found.state.train_state.ema))
 
 
-# Going on.
+# Resuming.
 
 
 def test_a_resumed_run_is_the_run_that_never_stopped(run: RunDirectory, watched) -> None:
-    """From the checkpoint of iteration 2 to the end: weights, replay, lanes, optimizer, metrics and games."""
+    """From the checkpoint of iteration 2 to the end: weights, replay buffer, lanes, optimizer, metrics and games."""
     shutil.rmtree(run.checkpoints / "4")
     (run.games / "4.txt").unlink()
     training = resumed(run)
@@ -427,7 +435,7 @@ def test_checkpoints_hold_the_champion_and_best_names_the_first_of_it(monkeypatc
             state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
         return state, Verdict(passed, 0.6 if passed else 0.4, 10)
 
-    monkeypatch.setattr(gate, "attempt", attempt)
+    monkeypatch.setattr(arena, "run_gate", attempt)
     config = TINY.changed({"iterations": 6, "evaluation.every": 0, "checkpoints.every": 3})
     run = RunDirectory(tmp_path / "run")
     training = Training.begin(run, replace(config, gate=GateSettings(kind="score", every=1)))

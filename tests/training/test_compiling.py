@@ -1,4 +1,4 @@
-"""What a schedule calls for is compiled ahead, the first stage before the first iteration, and only once."""
+"""The programs of a schedule are compiled ahead, the first stage before the first iteration, and only once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import jax
 import pytest
 
 from tabia.networks.presets import any_size
-from tabia.training import Training, compiling, iteration, loop
+from tabia.training import Training, compiling, iteration, pace, progress
 from tabia.training import state as states
-from tabia.training.compiling import Ahead
+from tabia.training.compiling import CompileAhead
+from tabia.training.pace import Clock
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
 
 from .conftest import TINY
 
-# Numbers no other test uses, so that nothing here is compiled already.
+# Numbers that no other test uses, so that nothing is compiled already.
 STAGED = TINY.changed({"replay.min_positions": 1, "learner.weight_decay": 0.0123}).changed(
     {
         "schedule": (
@@ -29,7 +30,7 @@ STAGED = TINY.changed({"replay.min_positions": 1, "learner.weight_decay": 0.0123
 
 @pytest.fixture
 def compiled():
-    """Names of the programs compiled from here on."""
+    """The names of the programs compiled during a test."""
     names: list[str] = []
     listening = [True]
 
@@ -47,7 +48,7 @@ def of_a_run(names: list[str]) -> list[str]:
 
 
 def compile_all(plan: Plan, state: states.State, progress: float = 0.0) -> None:
-    with Ahead(plan, state, progress) as ahead:
+    with CompileAhead(plan, state, progress) as ahead:
         for stage in plan.stages_from(progress):
             ahead.wait(stage)
 
@@ -56,18 +57,18 @@ class Program:
     """Takes until `finish` to compile."""
 
     def __init__(self, *, finished: bool):
-        self.begun, self.finish = threading.Event(), threading.Event()
+        self.started, self.finish = threading.Event(), threading.Event()
         if finished:
             self.finish.set()
 
     def compile(self) -> None:
-        self.begun.set()
+        self.started.set()
         assert self.finish.wait(timeout=20)
 
 
 @pytest.fixture
 def programs(monkeypatch):
-    """A program for each stage's self-play: the first is compiled at once, the others when told."""
+    """A program per stage: the first compiles at once, the others when the test lets them."""
     made: dict[object, Program] = {}
 
     def lowered(stages, state):
@@ -79,27 +80,27 @@ def programs(monkeypatch):
 
 def test_a_run_waits_for_its_first_stage_alone(programs):
     first, *_, last = Plan(STAGED).stages
-    told: list[str] = []
-    with Ahead(Plan(STAGED), state=None) as ahead:
-        ahead.wait(first, told.append)
-        assert told == []
+    phases: list[str] = []
+    with CompileAhead(Plan(STAGED), state=None) as ahead:
+        ahead.wait(first, phases.append)
+        assert phases == []
         later = programs[last.selfplay]
-        assert later.begun.wait(timeout=20), "the others are compiled meanwhile"
+        assert later.started.wait(timeout=20), "the others compile in the background"
         threading.Timer(0.05, later.finish.set).start()
-        ahead.wait(last, told.append)
-        assert told == ["compiling"]
+        ahead.wait(last, phases.append)
+        assert phases == ["compiling"]
 
 
-def test_a_stopped_run_begins_nothing_more(programs):
-    with Ahead(Plan(STAGED), state=None, stopped=lambda: True) as ahead:
-        ahead.wait(Plan(STAGED).stages[-1])  # which nobody compiles: there is nothing to wait for
-    assert [program.begun.is_set() for program in programs.values()] == [True, False]
+def test_a_stopped_run_compiles_no_further_stage(programs):
+    with CompileAhead(Plan(STAGED), state=None, stopped=lambda: True) as ahead:
+        ahead.wait(Plan(STAGED).stages[-1])  # not compiled, so there is nothing to wait for
+    assert [program.started.is_set() for program in programs.values()] == [True, False]
 
 
-def test_what_fails_to_compile_fails_the_stage_that_needs_it(programs, monkeypatch):
+def test_a_failed_compilation_fails_the_stage_that_needs_it(programs, monkeypatch):
     monkeypatch.setattr(Program, "compile", lambda self: 1 / (self.finish.is_set()))
     first, *_, last = Plan(STAGED).stages
-    with Ahead(Plan(STAGED), state=None) as ahead:
+    with CompileAhead(Plan(STAGED), state=None) as ahead:
         ahead.wait(first)
         with pytest.raises(ZeroDivisionError):
             ahead.wait(last)
@@ -110,23 +111,23 @@ def test_a_schedule_is_compiled_ahead(compiled):
     plan = Plan(STAGED)
     state = states.begin(plan)
     compile_all(plan, state)
-    assert len(of_a_run(compiled)) == 4, "two numbers of simulations, two shares of the search's value"
+    assert len(of_a_run(compiled)) == 4, "two numbers of simulations, two weights of the search value"
     compiled.clear()
-    for number, progress in enumerate((0.0, 0.1, 0.5, 0.8)):
-        state, report = iteration.run(Plan(STAGED.at(progress)), state, number, progress)
-    assert report.losses is not None
+    for number, at in enumerate((0.0, 0.1, 0.5, 0.8)):
+        state, result = iteration.run(Plan(STAGED.at(at)), state, number, at)
+    assert result.losses is not None
     assert of_a_run(compiled) == []
 
 
 @pytest.mark.long
-def test_only_what_is_still_to_come(compiled):
+def test_only_later_stages_are_compiled(compiled):
     plan = Plan(STAGED.changed({"learner.weight_decay": 0.0124, "selfplay.epsilon": 0.0125}))
     compile_all(plan, states.begin(plan), progress=0.9)
     assert of_a_run(compiled) == ["jit(_play)", "jit(learn_step)"]
 
 
 @pytest.mark.long
-def test_every_board_has_its_own(compiled):
+def test_every_board_has_its_own_programs(compiled):
     plan = Plan(
         TINY.changed(
             {
@@ -142,20 +143,20 @@ def test_every_board_has_its_own(compiled):
 
 
 def test_compiling_is_part_of_the_time_but_not_of_the_schedule(tmp_path, monkeypatch):
-    """A minute, of which compiling takes three quarters: the schedule has the rest."""
+    """Of one minute, compiling takes three quarters, and the schedule gets the rest."""
     training = Training.begin(RunDirectory(tmp_path / "run"), STAGED.changed({"minutes": 1.0}))
-    monkeypatch.setattr(loop, "Ahead", lambda *args, **kwargs: None)
+    monkeypatch.setattr(progress, "CompileAhead", lambda *args, **kwargs: None)
     started, now = 100.0, 145.0
-    monkeypatch.setattr(loop.time, "monotonic", lambda: now)
-    clock = loop._Clock(0.0, started)
-    loop._compile(training, clock)
-    assert training.counters.compiling == training.counters.seconds == 45.0
+    monkeypatch.setattr(pace.time, "monotonic", lambda: now)
+    clock = Clock(0.0, started)
+    progress.compile_ahead(training, clock)
+    assert training.counters.compile_seconds == training.counters.seconds == 45.0
     assert training.progress == 0.0
     training.counters.seconds = 52.5
     assert training.progress == pytest.approx(0.5)
     now = 155.0
-    loop._waited(training.counters, clock, since=52.5)  # for a later stage
-    assert (training.counters.seconds, training.counters.compiling) == (55.0, 47.5)
+    clock.count_compiling(training.counters, since=52.5)  # for a later stage
+    assert (training.counters.seconds, training.counters.compile_seconds) == (55.0, 47.5)
     assert training.progress == pytest.approx(7.5 / 12.5)
     training.counters.seconds = 60.0
     assert training.progress == 1.0

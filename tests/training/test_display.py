@@ -1,4 +1,4 @@
-"""What a run shows of itself, on terminals, in pipes and as JSON."""
+"""The displays of a run, on terminals, in pipes and as JSON."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from rich.console import Console
 
 from tabia.cli import training_display
 from tabia.cli.training_display import JsonLines, Live, Plain
-from tabia.cli.training_panel import Sight
-from tabia.training.loop import Training
+from tabia.cli.training_panel import View
 from tabia.training.pace import Pace
 from tabia.training.run import metrics
 from tabia.training.state import Counters
+from tabia.training.training import Training
 
 
-def test_the_loop_says_what_it_does_in_one_word(watched) -> None:
+def test_the_loop_sets_its_phase(watched) -> None:
     one = ["playing", "learning"]
-    assert watched.doing == ["compiling", "playing", *one, "evaluating", "saving", *one, *one, "evaluating", "saving"]
-    assert watched.training.doing == "done" and watched.why == "finished"
+    assert watched.phases == ["compiling", "playing", *one, "evaluating", "saving", *one, *one, "evaluating", "saving"]
+    assert watched.training.phase == "done" and watched.why == "finished"
 
 
 def test_json_lines_are_the_metrics_with_events_between(watched) -> None:
-    told = [json.loads(line) for line in watched.json]
-    assert [line["event"] for line in told if "event" in line] == ["begun", "saved", "saved", "ended"]
-    assert [line for line in told if "event" not in line] == metrics.read(watched.run)
-    assert "compiling" in told[0]["doing"] and told[0]["game"] == "tictactoe"
-    assert Path(told[-2]["checkpoint"]).is_dir() and told[-1]["why"] == "finished"
-    assert told[-1]["strength"]["iteration"] == 4 and "random" in told[-1]["strength"]["matches"]
+    shown = [json.loads(line) for line in watched.json]
+    assert [line["event"] for line in shown if "event" in line] == ["started", "saved", "saved", "ended"]
+    assert [line for line in shown if "event" not in line] == metrics.read(watched.run)
+    assert "compiling" in shown[0]["phase"] and shown[0]["game"] == "tictactoe"
+    assert Path(shown[-2]["checkpoint"]).is_dir() and shown[-1]["why"] == "finished"
+    assert shown[-1]["strength"]["iteration"] == 4 and "random" in shown[-1]["strength"]["matches"]
 
 
 def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -> None:
@@ -44,23 +44,23 @@ def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -
         assert any(line.startswith(f"iteration {iteration} |") and "positions/s" in line for line in lines)
     last = metrics.read(watched.run)[-1]
     against = next(line for line in lines if line.startswith("iteration 4 |") and "against random" in line)
-    assert f"against random {last['matches']['random']['share']:.1%}" in against
-    assert f"{last['keeps_searched']:.1%} searched" in against
+    assert f"against random {last['matches']['random']['score']:.1%}" in against
+    assert f"{last['agreement_search']:.1%} search" in against
     assert [line for line in lines if line.endswith("saved")] == ["iteration 2 | saved", "iteration 4 | saved"]
     assert lines[-1].startswith("finished after 4 iterations")
 
 
-def test_quiet_lines_come_only_so_often(watched) -> None:
+def test_plain_lines_are_limited_in_frequency(watched) -> None:
     page = io.StringIO()
     plain = Plain(every=1e9, file=page)
-    plain.begun(watched.training)
-    report = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    plain.on_start(watched.training)
+    result = type("Result", (), {"fields": lambda self: {"games": 1}})()
     for _ in range(3):
-        plain.on_iteration(watched.training, report)
+        plain.on_iteration(watched.training, result)
     assert page.getvalue().count("iteration 4 |") == 1
 
 
-def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
+def test_the_panel_fits_80_columns_and_shows_everything(watched) -> None:
     for panel in watched.panels.values():
         assert all(len(line) == 80 for line in panel.splitlines())
     before, first, last = watched.panels[0], watched.panels[1], watched.panels[4]
@@ -69,7 +69,12 @@ def test_the_panel_fits_80_columns_and_tells_everything(watched) -> None:
     line = metrics.read(watched.run)[-1]
     for words in ("games/s", "positions/s", "against random", "perfect play", "evaluated", "of target", "agreement"):
         assert words in last
-    for number in (f"{line['loss_policy']:.3f}", f"{line['length']:.1f}", f"{line['scores'][0]:+.2f}", "iteration 2"):
+    for number in (
+        f"{line['loss_policy']:.3f}",
+        f"{line['game_length']:.1f}",
+        f"{line['scores'][0]:+.2f}",
+        "iteration 2",
+    ):
         assert number in last
     assert "100%" in last and "after iteration 4" in last
 
@@ -82,13 +87,13 @@ def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(wat
         pytest.raises(RuntimeError, match="out of memory"),
         Live(Console(file=page, width=80, force_terminal=True)) as live,
     ):
-        live.begun(watched.training)
+        live.on_start(watched.training)
         raise RuntimeError("out of memory")
     assert page.getvalue().rindex("\x1b[?25h") > page.getvalue().rindex("\x1b[?25l")
 
 
 @pytest.mark.parametrize(
-    ("doing", "line", "stopping", "word"),
+    ("phase", "line", "stopping", "shown"),
     [
         ("compiling", None, (), "compiling"),
         ("playing", {"iteration": 1}, (), "playing"),
@@ -97,32 +102,32 @@ def test_the_cursor_is_hidden_while_it_runs_and_shown_again_whatever_happens(wat
         ("learning", {"iteration": 1, "loss_policy": 1.0}, (2,), "stopping"),
     ],
 )
-def test_the_state_in_one_word(watched, doing, line, stopping, word) -> None:
+def test_the_panel_shows_the_phase(watched, phase, line, stopping, shown) -> None:
     training: Training = copy.copy(watched.training)
-    training.doing, training.stopping = doing, stopping
-    sight = Sight(training)
+    training.phase, training.stopping = phase, stopping
+    view = View(training)
     if line is not None:
-        sight.note(line)
-    assert sight.state == word
+        view.note(line)
+    assert view.phase == shown
 
 
-def test_rates_are_recent_and_leave_compilation_out(watched) -> None:
+def test_speeds_are_recent_and_exclude_compilation(watched) -> None:
     pace = Pace()
     pace.note(Counters(iteration=0, seconds=0.0))
-    pace.note(Counters(iteration=1, seconds=60.0, games=10, positions=100), afresh=True)
-    assert pace.rate("games") is None
+    pace.note(Counters(iteration=1, seconds=60.0, games=10, positions=100), reset=True)
+    assert pace.per_second("games") is None
     for iteration in range(2, 102):
         pace.note(
             Counters(iteration=iteration, seconds=60.0 + iteration - 1, games=10 * iteration, positions=100 * iteration)
         )
-    assert pace.rate("games") == pytest.approx(10) and pace.rate("positions") == pytest.approx(100)
+    assert pace.per_second("games") == pytest.approx(10) and pace.per_second("positions") == pytest.approx(100)
     assert len(pace.marks) <= 32
     config = watched.training.config.changed({"iterations": 201})
     assert pace.left(config) == pytest.approx(100.0, abs=1.0)
     assert pace.left(config.changed({"minutes": 5.0})) == pytest.approx(300 - 160, abs=1.0)
 
 
-def test_the_display_that_suits_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_display_depends_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(training_display.display(True), JsonLines)
     for terminal, kind in ((True, Live), (False, Plain)):
         monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Metrics as CSV and as TensorBoard events hold what metrics.jsonl holds."""
+"""Metrics as CSV and as TensorBoard events equal those in metrics.jsonl."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_csv_has_every_number_of_every_iteration(watched, tmp_path: Path) -> Non
     lines = metrics.read(watched.run)
     assert len(rows) == len(lines) == 4
     for row, line in zip(rows, lines, strict=True):
-        for name in ("iteration", "seconds", "loss_policy", "keeps_network"):
+        for name in ("iteration", "seconds", "loss_policy", "agreement_network"):
             assert row[name] == ("" if name not in line else str(line[name]))
         assert float(row["scores.2"]) == line["scores"][1]
-        share = line.get("matches", {}).get("random", {}).get("share")
-        assert row["matches.random.share"] == ("" if share is None else str(share))
+        score = line.get("matches", {}).get("random", {}).get("score")
+        assert row["matches.random.score"] == ("" if score is None else str(score))
     shown = command("metrics", watched.run.path)
     assert shown.stdout == (tmp_path / "run.csv").read_text(encoding="utf-8")
 
@@ -65,15 +65,15 @@ def test_tensorboard_events_are_the_metrics(watched, tmp_path: Path) -> None:
     lines = metrics.read(watched.run)
     for tag, name in (
         ("learning/loss_policy", "loss_policy"),
-        ("selfplay/length", "length"),
+        ("selfplay/game_length", "game_length"),
         ("run/seconds", "seconds"),
     ):
         expected = [(line["iteration"], pytest.approx(line[name], rel=1e-6)) for line in lines if name in line]
         assert series(path, tag) == expected and expected
-    shares = [
-        (line["iteration"], pytest.approx(line["matches"]["random"]["share"])) for line in lines if "matches" in line
+    scores = [
+        (line["iteration"], pytest.approx(line["matches"]["random"]["score"])) for line in lines if "matches" in line
     ]
-    assert series(path, "strength/matches.random.share") == shares
+    assert series(path, "strength/matches.random.score") == scores
     times = [event.wall_time for event in events(path) if event.summary.value]
     assert times[-1] - times[0] == pytest.approx(lines[-1]["seconds"] - lines[0]["seconds"], abs=0.01)
 
@@ -82,14 +82,14 @@ def test_a_resumed_run_replaces_the_events_after_its_checkpoint(watched, tmp_pat
     """TensorBoard drops what it has of a step and later when a session starts there."""
     pytest.importorskip("tensorboardX")
     live = TensorBoard(tmp_path / "logs")
-    live.begun(watched.training)
-    report = type("Report", (), {"fields": lambda self: {"length": 7.0}})()
-    live.on_iteration(watched.training, report)
-    live.ended(watched.training, "finished")
+    live.on_start(watched.training)
+    result = type("Result", (), {"fields": lambda self: {"game_length": 7.0}})()
+    live.on_iteration(watched.training, result)
+    live.on_end(watched.training, "finished")
     (path,) = (tmp_path / "logs").iterdir()
     starts = [event.step for event in events(path) if event.session_log.status == 1]
     assert starts == [watched.training.counters.iteration + 1]
-    assert series(path, "selfplay/length") == [(watched.training.counters.iteration, 7.0)]
+    assert series(path, "selfplay/game_length") == [(watched.training.counters.iteration, 7.0)]
 
 
 def test_without_tensorboardx_the_extra_is_named(watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Extending a run: it goes on from where it stands, with schedules stretched to the new length."""
+"""Extending a run: it continues with its schedules stretched to the new length."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 from tabia.training import loop
 from tabia.training.errors import TrainingError
-from tabia.training.learning.learner import rate_at
-from tabia.training.loop import Training, train
+from tabia.training.learning import learning_rate_at
+from tabia.training.loop import train
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
+from tabia.training.training import Training
 
 from .comparing import same, timeless
 
@@ -31,17 +32,19 @@ def command(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_a_finished_run_goes_on(run: RunDirectory, watched) -> None:
+def test_a_finished_run_continues(run: RunDirectory, watched) -> None:
     before = timeless(run)
     result = command("resume", run.path, "--iterations", 2)
     assert result.exit_code == 0, result.output
     assert "Strength after" in result.stderr and "iteration 6 (" in result.stderr
     lines = metrics.read(run)
     assert [line["iteration"] for line in lines] == [1, 2, 3, 4, 5, 6] and timeless(run)[:4] == before
-    # Iterations 5 and 6 begin after four and five sixths of the new length.
+    # Iterations 5 and 6 start at four and five sixths of the new length.
     settings = watched.training.config.learner
-    assert [line["rate"] for line in lines[4:]] == [rate_at(settings, 4 / 6), rate_at(settings, 5 / 6)]
-    assert lines[3]["rate"] < lines[4]["rate"] > lines[5]["rate"] > settings.rate_end
+    assert [line["learning_rate"] for line in lines[4:]] == [learning_rate_at(settings, at / 6) for at in (4, 5)]
+    assert (
+        lines[3]["learning_rate"] < lines[4]["learning_rate"] > lines[5]["learning_rate"] > settings.learning_rate_end
+    )
     assert [line["progress"] for line in lines[4:]] == [0.83333, 1.0]
     assert run.config() == watched.training.config.changed({"iterations": 6})
 
@@ -57,12 +60,12 @@ def test_extended_at_once_or_after_a_stop_is_the_same_run(run: RunDirectory, tmp
     assert same(at_once.state, again.state) and timeless(at_once.run) == timeless(again.run)
 
 
-def test_minutes_count_from_where_the_run_stands(run: RunDirectory) -> None:
+def test_minutes_are_added_to_the_time_already_spent(run: RunDirectory) -> None:
     training = Training.resume(run)
     done = training.counters.seconds
     training.extend(minutes=2.0)
     assert training.config.minutes == pytest.approx(done / 60 + 2.0) and run.config() == training.config
-    working = done - training.counters.compiling
+    working = done - training.counters.compile_seconds
     assert training.progress == pytest.approx(working / (working + 120.0))
     training.counters.seconds += 120.0
     assert training.progress == pytest.approx(1.0)
@@ -70,7 +73,7 @@ def test_minutes_count_from_where_the_run_stands(run: RunDirectory) -> None:
     assert training.config.minutes == 0 and training.progress == pytest.approx(4 / 7)
 
 
-def test_what_is_no_extension_is_refused_and_changes_nothing(run: RunDirectory) -> None:
+def test_an_invalid_extension_is_refused_and_changes_nothing(run: RunDirectory) -> None:
     before = (run.path / "config.toml").read_bytes()
     training = Training.resume(run)
     for more in ({}, {"minutes": 1.0, "iterations": 1}, {"minutes": float("nan")}, {"minutes": 1e9}):

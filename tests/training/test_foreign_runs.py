@@ -1,4 +1,4 @@
-"""Run directories that were damaged, copied from a stranger, or are written by two processes at once."""
+"""Run directories that are damaged, come from a stranger, or are written by two processes at once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
-from tabia.evaluation.keeping import Keeper
+from tabia.evaluation.recorder import Recorder
 from tabia.games import make
 from tabia.training.errors import TrainingError
-from tabia.training.loop import Training
+from tabia.training.plan import Plan
 from tabia.training.report import report
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
+from tabia.training.training import Training
 
 from .conftest import TINY
 
@@ -41,7 +42,7 @@ def full(*_: object) -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_a_creation_that_failed_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """The disk is full at the n-th sync, whichever file or folder that is of."""
+    """The disk is full at the n-th sync, of any file or folder."""
     run, real, count = RunDirectory(tmp_path / "run"), os.fsync, iter(range(1, 100))
     monkeypatch.setattr(os, "fsync", lambda file: full() if next(count) >= number else real(file))
     with pytest.raises(TrainingError, match="No space left"):
@@ -51,7 +52,7 @@ def test_a_creation_that_failed_can_be_repeated(tmp_path: Path, monkeypatch: pyt
     assert run.config() == TINY and run.checkpoints.is_dir()
 
 
-def test_what_a_killed_creation_left_is_no_obstacle(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_creation_are_removed(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     run.checkpoints.mkdir(parents=True)
     (run.path / ".config.toml.0123456789abcdef.tmp").write_text("half")
@@ -61,7 +62,7 @@ def test_what_a_killed_creation_left_is_no_obstacle(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "checkpoints/4", ".hidden"])
-def test_anything_else_is_an_obstacle(tmp_path: Path, name: str) -> None:
+def test_anything_else_in_the_directory_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "run" / name).mkdir(parents=True)
     with pytest.raises(TrainingError, match="is not empty and holds no run"):
         RunDirectory(tmp_path / "run").create(TINY)
@@ -82,16 +83,16 @@ def test_metrics_are_synced_before_the_checkpoint_they_lead_to(run, watched, mon
         os, "fdatasync", lambda file: (steps.append(str(Path(f"/proc/self/fd/{file}").readlink())), real(file))
     )
     training = watched.training
-    checkpoint.save(run, training.plan, training.state, training.counters, watch=steps.append)
+    checkpoint.save(run, Plan(training.config), training.state, training.counters, watch=steps.append)
     assert steps.index(str(run.metrics)) < steps.index("renamed")
 
 
-def test_the_first_line_and_then_one_a_second_are_synced(run, watched, monkeypatch) -> None:
-    """A sync costs milliseconds, and short iterations take no longer."""
+def test_the_first_line_and_then_one_per_second_are_synced(run, watched, monkeypatch) -> None:
+    """A sync takes milliseconds, as long as a short iteration."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
     training = Training(run, TINY, watched.training.state, watched.training.counters)
-    line = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    line = type("Result", (), {"fields": lambda self: {"games": 1}})()
     observer, before = Metrics(), len(metrics.read(run))
     for _ in range(5):
         observer.on_iteration(training, line)
@@ -106,7 +107,7 @@ def test_a_file_of_records_has_one_writer(tmp_path: Path) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with Keeper(path, "match", settings):
+        with Recorder(path, "match", settings):
             held.set()
             done.wait(60)
 
@@ -131,17 +132,17 @@ def test_a_file_of_records_has_one_writer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "best", "machine.json", ".metrics.jsonl.aside"])
-def test_training_writes_through_no_link(run: RunDirectory, watched, tmp_path: Path, name: str) -> None:
+def test_training_does_not_write_through_a_link(run: RunDirectory, watched, tmp_path: Path, name: str) -> None:
     target = tmp_path / "precious"
     target.write_text("precious")
     (run.path / name).unlink(missing_ok=True)
     (run.path / name).symlink_to(target)
     training = Training(run, TINY, watched.training.state, watched.training.counters)
-    line = type("Report", (), {"fields": lambda self: {"games": 1}})()
+    line = type("Result", (), {"fields": lambda self: {"games": 1}})()
     for step in (
-        lambda: Metrics().begun(training),
+        lambda: Metrics().on_start(training),
         lambda: Metrics().on_iteration(training, line),
-        lambda: checkpoint.save(run, training.plan, training.state, training.counters),
+        lambda: checkpoint.save(run, Plan(training.config), training.state, training.counters),
     ):
         try:
             step()
@@ -158,7 +159,7 @@ def test_checkpoints_behind_a_link_are_neither_read_nor_removed(run: RunDirector
     assert checkpoint.iterations(run) == [4]
     for iteration in (5, 6, 7):
         counters = watched.training.counters
-        checkpoint.save(run, watched.training.plan, watched.training.state, type(counters)(iteration=iteration))
+        checkpoint.save(run, Plan(watched.training.config), watched.training.state, type(counters)(iteration=iteration))
     assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
     shutil.move(run.checkpoints, tmp_path / "moved")
     run.checkpoints.symlink_to(tmp_path / "moved")
@@ -173,13 +174,13 @@ def test_hostile_names_are_shown_literally_in_a_report(run: RunDirectory) -> Non
     lines = metrics.read(run)
     for line in lines:
         line["matches"] = (
-            {EVIL: {"share": 0.5, "low": 0.4, "high": 0.6, "games": 4}, "_": line["matches"]["random"]}
+            {EVIL: {"score": 0.5, "low": 0.4, "high": 0.6, "games": 4}, "_": line["matches"]["random"]}
             if "matches" in line
             else {}
         )
         line["first_moves"] = {"4": 3, "0": 1, "999999999": 5}
     run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (run.path / "machine.json").write_text(json.dumps([{"from_cycle": "x", "device": EVIL, "versions": 5}]))
+    (run.path / "machine.json").write_text(json.dumps([{"from_iteration": "x", "device": EVIL, "versions": 5}]))
     text = report.write_report(run, rate=False).read_text(encoding="utf-8")
     prose = re.sub("`[^`]*`", "", text)
     assert "<script" not in prose and not re.search(r"(?<!\\)\]\(http", prose) and "\x1b" not in text
@@ -197,8 +198,8 @@ def test_a_move_named_like_a_formula_is_drawn(run: RunDirectory, monkeypatch: py
     assert (run.path / "figures" / "openings.svg").exists()
 
 
-def test_ratings_that_cannot_be_written_are_told(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """games/ratings.txt is of another tournament and cannot be removed: the disk is read-only."""
+def test_ratings_that_cannot_be_written_are_reported(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """games/ratings.txt is from another tournament and cannot be removed: the disk is read-only."""
     (run.games / "ratings.txt").write_text("of something else")
 
     def read_only(self: Path, *rest: object, **more: object) -> None:

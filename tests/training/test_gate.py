@@ -1,4 +1,4 @@
-"""The gate: who is clearly better passes, who is clearly worse does not, and the champion is what is kept."""
+"""The gate: a better network passes, a worse one does not, and the champion is the one that is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabia.games import make
 from tabia.games.game import Game
 from tabia.players import make as make_player
 from tabia.players.player import Choice, Player
-from tabia.training import gate
+from tabia.training import arena
 from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
@@ -26,7 +26,7 @@ GAME = make("tictactoe")
 
 @dataclass(frozen=True)
 class Named:
-    """Somebody under another name."""
+    """A player under another name."""
 
     player: Player
     spec: str
@@ -41,7 +41,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Sharp:
-    """Wins where it can, else parries, else takes the middle, a corner, an edge: far better than random."""
+    """Wins if it can, blocks if it must, else takes the center, a corner, an edge: far better than random."""
 
     spec: str = "sharp"
     game: Game = GAME
@@ -65,14 +65,16 @@ def _sharp(own: int, others: int) -> int:
     return free[0]
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: str, champion: str):
-    """An attempt in which the two networks play like these; the state before and after, and the verdict."""
-    seats = {"challenger": challenger, "champion": champion}
+def gated(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: str, champion: str):
+    """A gate in which the two networks play like these players; the state before and after, and the verdict."""
+    players = {"challenger": challenger, "champion": champion}
     known = {"sharp": Sharp(), "random": make_player("random", GAME)}
-    monkeypatch.setattr(gate, "seated", lambda plan, weights, simulations, name: Named(known[seats[name]], name))
+    monkeypatch.setattr(
+        arena, "make_player", lambda plan, weights, simulations, name: Named(known[players[name]], name)
+    )
     train_state = type("TrainState", (), {"ema": {"w": jnp.array([2.0])}})()
     state = State((), train_state, {"w": jnp.array([1.0])})
-    return state, *gate.attempt(Plan(replace(TINY, gate=settings)), state, Counters(iteration=3))
+    return state, *arena.run_gate(Plan(replace(TINY, gate=settings)), state, Counters(iteration=3))
 
 
 SETTINGS = {
@@ -84,37 +86,37 @@ SETTINGS = {
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_the_better_passes_and_the_worse_does_not(monkeypatch, kind: str) -> None:
-    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "sharp", "random")
-    assert verdict.passed and verdict.share > 0.7 and 0 < verdict.games <= SETTINGS[kind].games
+    state, after, verdict = gated(monkeypatch, SETTINGS[kind], "sharp", "random")
+    assert verdict.passed and verdict.score > 0.7 and 0 < verdict.games <= SETTINGS[kind].games
     assert float(after.champion["w"][0]) == 2.0
-    state, after, verdict = judged(monkeypatch, SETTINGS[kind], "random", "sharp")
-    assert not verdict.passed and verdict.share < 0.3
+    state, after, verdict = gated(monkeypatch, SETTINGS[kind], "random", "sharp")
+    assert not verdict.passed and verdict.score < 0.3
     assert after is state and float(after.champion["w"][0]) == 1.0
 
 
-def test_equals_do_not_pass(monkeypatch) -> None:
+def test_an_equal_network_does_not_pass(monkeypatch) -> None:
     for settings in SETTINGS.values():
-        _, _, verdict = judged(monkeypatch, settings, "sharp", "sharp")
-        assert not verdict.passed and verdict.share == pytest.approx(0.5, abs=0.2)
+        _, _, verdict = gated(monkeypatch, settings, "sharp", "sharp")
+        assert not verdict.passed and verdict.score == pytest.approx(0.5, abs=0.2)
 
 
-def test_it_is_held_every_so_many_iterations() -> None:
+def test_the_gate_is_held_at_its_interval() -> None:
     plan = Plan(replace(TINY, gate=GateSettings(kind="score", every=3)))
-    assert [iteration for iteration in range(1, 10) if gate.due(plan, iteration)] == [3, 6, 9]
-    assert not any(gate.due(Plan(TINY), iteration) for iteration in range(1, 50))
+    assert [iteration for iteration in range(1, 10) if arena.gate_due(plan, iteration)] == [3, 6, 9]
+    assert not any(arena.gate_due(Plan(TINY), iteration) for iteration in range(1, 50))
 
 
-def test_thresholds_that_mean_nothing_are_refused() -> None:
+def test_meaningless_thresholds_are_refused() -> None:
     for settings in (GateSettings(kind="score", threshold=1.0), GateSettings(kind="sequential", threshold=0.5)):
         with pytest.raises(TrainingError, match=r"gate\.threshold"):
             replace(TINY, gate=settings)
 
 
-def test_networks_really_meet() -> None:
-    """A network against itself, with real players: half the points, and it does not pass."""
+def test_a_network_against_itself_scores_half() -> None:
+    """With real players, it gets half the points and does not pass."""
     plan = Plan(replace(TINY, gate=GateSettings(kind="score", games=8, simulations=2)))
     variables = plan.network.init(jax.random.key(0))
     state = State((), type("TrainState", (), {"ema": variables})(), variables)
-    after, verdict = gate.attempt(plan, state, Counters(iteration=1))
-    assert verdict.share == 0.5 and not verdict.passed and after is state
-    assert verdict.fields() == {"gate_passed": False, "gate_share": 0.5, "gate_games": verdict.games}
+    after, verdict = arena.run_gate(plan, state, Counters(iteration=1))
+    assert verdict.score == 0.5 and not verdict.passed and after is state
+    assert verdict.fields() == {"gate_passed": False, "gate_score": 0.5, "gate_games": verdict.games}

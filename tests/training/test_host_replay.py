@@ -1,4 +1,4 @@
-"""A replay on the host: the same run, bit for bit, as with the replay on the device, and gone on with there."""
+"""A replay buffer on the host: the run and its resumption are the same, bit for bit, as on the device."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from pathlib import Path
 import jax
 from tabia.training import iteration
 from tabia.training import state as states
-from tabia.training.directory import RunDirectory
-from tabia.training.loop import Training, train
+from tabia.training.run.directory import RunDirectory
+from tabia.training.loop import train
+from tabia.training.training import Training
 from tabia.training.plan import Plan
-from tabia.training.replay import host_of
-from tabia.training.settings import from_toml
+from tabia.training.selfplay.replay import host_of
+from tabia.training.config.toml import from_toml
 
 assert len(jax.devices()) == 2
 found = {}
@@ -40,8 +41,8 @@ for place in ("device", "host"):
     train(Training.begin(run, config))
     resumed = Training.resume(run)
     state, _ = iteration.run(Plan(config), resumed.state, resumed.counters.iteration, 1.0)
-    assert (host_of(state.boards[0].ring) is None) == (place == "device")
-    assert ("machine" in states.whereabouts(state)) == (place == "host")
+    assert (host_of(state.boards[0].buffer) is None) == (place == "device")
+    assert ("machine" in states.replay_size(state)) == (place == "host")
     found[place] = states.to_arrays(state)
 for name, array in found["device"].items():
     assert (array == found["host"][name]).all(), name
@@ -49,9 +50,9 @@ for name, array in found["device"].items():
 
 
 @pytest.mark.long
-def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
+def test_the_run_is_the_same_on_host_and_device(tmp_path: Path) -> None:
     env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
-    config = TINY.changed({"selfplay.revisit_fraction": 0.5, "network": tower(4, 1).changed(last_board=True)})
+    config = TINY.changed({"selfplay.revisit_fraction": 0.5, "network": tower(4, 1).changed(final_position=True)})
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), to_toml(config)]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
@@ -59,7 +60,7 @@ def test_the_run_is_the_same_wherever_the_replay_is(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def buffer() -> ReplayBuffer:
-    """The shapes of a replay of about 50 kB."""
+    """The shapes of a replay buffer of about 50 kB."""
     return jax.eval_shape(lambda: states.begin(Plan(TINY)).boards[0].buffer)
 
 
@@ -74,7 +75,7 @@ def buffer() -> ReplayBuffer:
         ("host", 1e9, 1e5, "nowhere"),
     ],
 )
-def test_it_goes_where_there_is_room(monkeypatch, buffer, place: str, device: float, machine: float, goes: str) -> None:
+def test_it_is_placed_where_it_fits(monkeypatch, buffer, place: str, device: float, machine: float, goes: str) -> None:
     monkeypatch.setattr(memory, "device_memory", lambda: int(device))
     monkeypatch.setattr(memory, "machine_memory", lambda: int(machine))
     plan = Plan(TINY.changed({"replay.place": place}))

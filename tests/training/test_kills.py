@@ -1,4 +1,4 @@
-"""Runs in processes of their own, killed for real: what was announced is there, and going on loses nothing."""
+"""Runs in processes that are killed: every announced checkpoint is there, and resuming loses nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from tabia.training.config.schema import Config
-from tabia.training.loop import BaseObserver, Training, train
+from tabia.training.loop import train
+from tabia.training.observers import BaseObserver
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
 from tabia.training.run.stored_games import StoredGames
+from tabia.training.training import Training
 
 from .comparing import games, same, timeless
 from .conftest import TINY
@@ -30,7 +32,7 @@ ENDLESS = TINY.changed({"iterations": 1_000_000, "evaluation.every": 0, "checkpo
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which the second process need not compile what the first has compiled."""
+    """An environment with a compilation cache, so that only the first process compiles."""
     return os.environ | {
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("programs")),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -39,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 class Process:
-    """`tabia resume DIR --json`, its lines read while it runs."""
+    """`tabia resume DIR --json`, whose lines are read while it runs."""
 
     def __init__(self, run: RunDirectory, env: dict[str, str]) -> None:
         words = [sys.executable, "-m", "tabia", "resume", str(run.path), "--json"]
@@ -55,14 +57,14 @@ class Process:
                 self.lines.append(json.loads(line))
 
     def wait_for(self, wanted, seconds: float = 240.0) -> None:
-        """Until a line is as wanted, or the process has ended."""
+        """Wait until a line matches or the process ends."""
         until = time.monotonic() + seconds
         while not any(wanted(line) for line in tuple(self.lines)) and self.process.poll() is None:
             assert time.monotonic() < until, self.lines
             time.sleep(0.002)
 
     def end(self, number: int) -> str:
-        """Send a signal and wait for the end; what was said on stderr."""
+        """Send a signal, wait for the end, and return stderr."""
         self.process.send_signal(number)
         assert self.process.stderr is not None
         said = self.process.stderr.read()
@@ -74,26 +76,26 @@ class Process:
 
     @property
     def announced(self) -> int:
-        """The newest checkpoint it told of."""
+        """The newest checkpoint announced."""
         return max((line["iteration"] for line in self.lines if line.get("event") == "saved"), default=0)
 
 
-def begun(path: Path, config: Config = ENDLESS) -> RunDirectory:
-    """A run of which nothing but its configuration exists, so that `tabia resume` begins it."""
+def created(path: Path, config: Config = ENDLESS) -> RunDirectory:
+    """A run that has only its configuration, so that `tabia resume` starts it."""
     run = RunDirectory(path)
     run.create(config)
     return run
 
 
 def straight(path: Path, config: Config, iteration: int) -> Training:
-    """The same run in this process and in one go, up to an iteration."""
+    """The same run in this process, without interruption, up to an iteration."""
     training = Training.begin(RunDirectory(path), config)
     train(training, [Metrics(), StoredGames(), _Until(iteration)])
     return training
 
 
 def equal(one: Training, other: Training) -> bool:
-    """Weights, optimizer, replay and games being played; lines of metrics; stored games."""
+    """Weights, optimizer, replay buffer, games in progress, metrics and stored games are equal."""
     return (
         one.counters.iteration == other.counters.iteration
         and same(one.state, other.state)
@@ -108,7 +110,7 @@ class _Until(BaseObserver):
     def __init__(self, iteration: int) -> None:
         self.iteration = iteration
 
-    def on_iteration(self, training: Training, report) -> dict:
+    def on_iteration(self, training: Training, result) -> dict:
         if training.counters.iteration == self.iteration:
             training.stopping.append(signal.SIGINT)
         return {}
@@ -116,7 +118,7 @@ class _Until(BaseObserver):
 
 def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path, cache) -> None:
     """Ctrl-C in one process, a kill in another, the rest in this one."""
-    run = begun(tmp_path / "run")
+    run = created(tmp_path / "run")
     stopped = Process(run, cache)
     stopped.wait_for(lambda line: line.get("loss_policy"))
     said = stopped.end(signal.SIGINT)
@@ -136,7 +138,7 @@ def test_stopped_killed_and_resumed_is_the_run_that_never_stopped(tmp_path: Path
 
 
 def moments(count: int) -> Iterator[tuple[str, float]]:
-    """When to kill: two thirds while it trains and saves, the others anywhere from the start on."""
+    """When to kill: two thirds while the run trains and saves, the others anywhere after the start."""
     dice = random.Random(7)
     for number in range(count):
         yield ("start", dice.uniform(0.0, 8.0)) if number % 3 == 2 else ("saved", dice.uniform(0.0, 0.5))
@@ -144,8 +146,8 @@ def moments(count: int) -> Iterator[tuple[str, float]]:
 
 @pytest.mark.long
 def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
-    """Every kill leaves what was announced; and after all of them the run is the one that was never killed."""
-    run, announced, survived = begun(tmp_path / "killed"), 0, 0
+    """Every kill leaves the announced checkpoints; in the end the run equals one that was never killed."""
+    run, announced, survived = created(tmp_path / "killed"), 0, 0
     for since, delay in moments(30):
         process = Process(run, cache)
         if since == "saved":
@@ -159,7 +161,7 @@ def test_killed_at_thirty_random_moments(tmp_path: Path, cache) -> None:
         survived += 1
     last = Training.resume(run)
     for observer in (Metrics(), StoredGames()):
-        observer.begun(last)
+        observer.on_start(last)
     assert survived == 30 and last.counters.iteration >= 20
     assert equal(last, straight(tmp_path / "straight", ENDLESS, last.counters.iteration))
     print(
@@ -175,7 +177,7 @@ def test_memory_does_not_grow_with_the_length_of_a_run(tmp_path: Path, cache) ->
     peaks, held = [], []
     for iterations in (200, 200, 2000):  # the first compiles, which takes memory of its own
         config = TINY.changed({"iterations": iterations, "evaluation.every": 50, "checkpoints.every": 50})
-        run = begun(tmp_path / f"{len(peaks)}", config)
+        run = created(tmp_path / f"{len(peaks)}", config)
         process = Process(run, cache)
         for iteration in (iteration for iteration in (200, 1900) if iteration < iterations):
             process.wait_for(lambda line, iteration=iteration: line.get("iteration", 0) >= iteration)

@@ -1,4 +1,4 @@
-"""Learning: the scan is the loop, averages and rates are what they are said to be, and steps make losses smaller."""
+"""Learning: a scan equals its steps, EMA and learning rates follow their formulas, and losses fall."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import pytest
 from tabia.networks.presets import tower
 from tabia.training.config.schema import LearnerSettings
 from tabia.training.errors import TrainingError
-from tabia.training.learning import learner
+from tabia.training.learning import Losses, TrainState, learner, learning_rate_at
+from tabia.training.learning.optimizer import make_optimizer
 from tabia.training.plan import Plan
 from tabia.training.selfplay.play import Plies
 from tabia.training.selfplay.replay import ReplayBuffer
@@ -28,10 +29,10 @@ LEARNING = TINY.changed(
         "learner.batch_size": 32,
         "learner.warmup_steps": 3,
         "learner.ema_decay": 0.6,
-        "network": tower(4, 1).changed(last_board=True),
+        "network": tower(4, 1).changed(final_position=True),
     }
 )
-RATE = 0.01
+LEARNING_RATE = 0.01
 
 
 @cache
@@ -41,7 +42,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def buffer() -> ReplayBuffer:
-    """Opened games with made-up policies and outcomes, all ready to be learned from."""
+    """Games after random openings with random policies and outcomes, all ready to learn from."""
     parts, shape = plan().selfplay, (plan().rows, LEARNING.selfplay.games)
     lanes = replace(parts, settings=replace(parts.settings, games=shape[0] * shape[1])).begin(jax.random.key(3))
     positions = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), lanes.states)
@@ -69,8 +70,8 @@ def buffer() -> ReplayBuffer:
 
 
 @pytest.fixture(scope="module")
-def train_state() -> learner.TrainState:
-    return plan().learner.begin(jax.random.key(0))
+def train_state() -> TrainState:
+    return plan().learner.init(jax.random.key(0))
 
 
 def _copied(tree):
@@ -78,50 +79,57 @@ def _copied(tree):
 
 
 @pytest.fixture(scope="module")
-def steps(train_state, buffer) -> list[tuple[learner.TrainState, learner.Losses]]:
-    """The plain twin: one optimizer step after the other."""
+def steps(train_state, buffer) -> list[tuple[TrainState, Losses]]:
+    """The reference: one training step after the other."""
     one = jax.jit(learner.learn_step, static_argnums=0)
     key, made = jax.random.key(9), [(train_state, None)]
     for index in range(4):
-        made.append(one(plan().learner, made[-1][0], buffer, key, jnp.int32(index), jnp.float32(RATE)))
+        made.append(one(plan().learner, made[-1][0], buffer, key, jnp.int32(index), jnp.float32(LEARNING_RATE)))
     return made
 
 
 @pytest.mark.parametrize("scanned", [True, False])  # as on GPUs and as on CPUs
-def test_a_chunk_is_its_steps_one_by_one(train_state, buffer, steps, scanned: bool) -> None:
-    chunk = learner._learn if scanned else learner.Learner.learn
-    train_state, losses = chunk(plan().learner, _copied(train_state), buffer, jax.random.key(9), jnp.float32(RATE))
+def test_a_call_equals_its_steps_one_by_one(train_state, buffer, steps, scanned: bool) -> None:
+    learn = learner._learn if scanned else learner.Learner.learn
+    train_state, losses = learn(
+        plan().learner, _copied(train_state), buffer, jax.random.key(9), jnp.float32(LEARNING_RATE)
+    )
     for mine, theirs in zip(jax.tree.leaves(train_state), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
-    for name, mean in losses._asdict().items():
-        assert float(mean) == pytest.approx(np.mean([float(getattr(found, name)) for _, found in steps[1:]]), rel=1e-4)
-    assert int(train_state.steps) == 4
+    for name, mean in losses.to_dict().items():
+        assert mean == pytest.approx(np.mean([found.to_dict()[name] for _, found in steps[1:]]), rel=1e-4)
+    assert {"loss_total", "loss_policy", "loss_value", "loss_final_position"} < set(losses.to_dict())
+    assert int(train_state.step) == 4
 
 
-def test_samples_drawn_beforehand_are_those_of_the_steps(train_state, buffer, steps) -> None:
-    """As where the replay is on the host: drawn there all at once, then learned from."""
-    drawn = learner._drawn(plan().learner, buffer, jax.random.key(9))
-    after, _ = learner._learn(plan().learner, _copied(train_state), drawn, jax.random.key(9), jnp.float32(RATE))
+def test_samples_drawn_in_advance_are_those_of_the_steps(train_state, buffer, steps) -> None:
+    """As with a replay buffer on the host, where the samples of all steps are drawn at once."""
+    drawn = learner._sample_all(plan().learner, buffer, jax.random.key(9))
+    after, _ = learner._learn(
+        plan().learner, _copied(train_state), drawn, jax.random.key(9), jnp.float32(LEARNING_RATE)
+    )
     for mine, theirs in zip(jax.tree.leaves(after), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
 
 
-def test_muon_takes_matrices_and_leaves_the_rest_to_adam() -> None:
-    """A matrix moves along an orthogonal one, whatever the gradient's size: all its singular values are about equal."""
+def test_muon_updates_matrices_and_adam_the_rest() -> None:
+    """The update of a matrix is nearly orthogonal, whatever the size of the gradient: equal singular values."""
     params = {"kernel": jnp.zeros((3, 3, 4, 16)), "thin": jnp.zeros((64, 3)), "bias": jnp.zeros(16)}
     shapes = {name: leaf.shape for name, leaf in params.items()}
     drawn = {name: jax.random.normal(jax.random.key(7), shape) for name, shape in shapes.items()}
-    gradient = {name: leaf**3 + jnp.sign(leaf) for name, leaf in drawn.items()}  # none near 0, where Adam steps shorter
-    made = learner.optimizer(LearnerSettings(optimizer="muon", gradient_clip=0.0, weight_decay=0.0))
+    gradient = {
+        name: leaf**3 + jnp.sign(leaf) for name, leaf in drawn.items()
+    }  # none near 0, where Adam's steps are shorter
+    made = make_optimizer(LearnerSettings(optimizer="muon", gradient_clip=0.0, weight_decay=0.0))
     step, _ = made.update(gradient, made.init(params), params)
     sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
-    assert sizes.max() / sizes.min() < 2  # Muon's five rounds bring them near each other, not to one
-    assert float((step["kernel"] * gradient["kernel"]).sum()) > 0  # downhill once the rate is taken off
+    assert sizes.max() / sizes.min() < 2  # Muon's five iterations bring them close, not to 1
+    assert float((step["kernel"] * gradient["kernel"]).sum()) > 0  # downhill, because updates are subtracted
     for name in ("thin", "bias"):  # the first step of Adam with Nesterov's momentum: (0.9 * 0.1 / 0.19 + 1) everywhere
         assert np.asarray(step[name]) == pytest.approx(1.4737 * np.sign(np.asarray(gradient[name])), abs=1e-3)
 
 
-def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
+def test_the_ema_decay_is_smaller_in_the_first_steps(steps) -> None:
     for count, ((before, _), (after, _)) in enumerate(pairwise(steps)):
         keep = min(0.6, (1 + count) / (10 + count))
         for old, new, mixed in zip(*map(jax.tree.leaves, (before.ema, after.variables, after.ema)), strict=True):
@@ -129,48 +137,50 @@ def test_averages_follow_closely_at_first_and_then_by_the_decay(steps) -> None:
             assert np.asarray(mixed) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_rate_rises_in_the_warm_up(steps) -> None:
-    """Adam's first step is as long as its rate in every coordinate that has a gradient; a third of it in warm-up."""
+def test_the_learning_rate_rises_in_warmup(steps) -> None:
+    """Adam's first step has the length of the learning rate in every coordinate, here a third of it."""
     before, after = (jax.tree.leaves(train_state.variables.params) for train_state, _ in steps[:2])
     moved = [np.abs(np.asarray(new) - np.asarray(old)).max() for old, new in zip(before, after, strict=True)]
-    assert max(moved) == pytest.approx(RATE / 3, rel=0.1)
+    assert max(moved) == pytest.approx(LEARNING_RATE / 3, rel=0.1)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"optimizer": "muon"},
-        {"optimizer": "sgd", "momentum": 0.5, "rate_end": 0.0},
-        {"optimizer": "adam", "policy_loss": "squared", "mask_illegal": False, "clip": 0.0},
+        {"optimizer": "sgd", "momentum": 0.5, "learning_rate_end": 0.0},
+        {"optimizer": "adam", "policy_loss": "squared", "mask_illegal": False, "gradient_clip": 0.0},
     ],
 )
-def test_losses_fall_on_what_is_learned(buffer, changes) -> None:
-    settings = replace(LEARNING.learner, steps=150, warm_up=0, average=0.0, **changes)
+def test_losses_fall(buffer, changes) -> None:
+    settings = replace(LEARNING.learner, steps=150, warmup_steps=0, ema_decay=0.0, **changes)
     made = replace(plan().learner, settings=settings)
-    train_state = made.begin(jax.random.key(0))
+    train_state = made.init(jax.random.key(0))
     train_state, first = made.learn(train_state, buffer, jax.random.key(1), 0.03)
     train_state, second = made.learn(train_state, buffer, jax.random.key(2), 0.03)
     assert float(second.total) < float(first.total)
     for ema, latest in zip(jax.tree.leaves(train_state.ema), jax.tree.leaves(train_state.variables), strict=True):
-        assert (np.asarray(ema) == np.asarray(latest)).all()  # average=0: the latest play
+        assert (np.asarray(ema) == np.asarray(latest)).all()  # without EMA the latest weights play
 
 
-def test_rates() -> None:
+def test_learning_rate_schedules() -> None:
     cosine = LearnerSettings(learning_rate=1.0, learning_rate_end=0.2, learning_rate_schedule="cosine")
-    assert [learner.rate_at(cosine, at) for at in (0, 0.5, 1)] == pytest.approx([1.0, 0.6, 0.2])
-    assert learner.rate_at(cosine, 1 / 3) == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 3)) / 2)
-    assert learner.rate_at(LearnerSettings(learning_rate=0.5, learning_rate_schedule="constant"), 0.9) == 0.5
-    stepped = LearnerSettings(rate=2.0, schedule="stepped", drops=((0.5, 0.1), (0.8, 0.01)))
-    rates = [learner.rate_at(stepped, at) for at in (0, 0.49, 0.5, 0.79, 0.8, 1)]
+    assert [learning_rate_at(cosine, at) for at in (0, 0.5, 1)] == pytest.approx([1.0, 0.6, 0.2])
+    assert learning_rate_at(cosine, 1 / 3) == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 3)) / 2)
+    assert learning_rate_at(LearnerSettings(learning_rate=0.5, learning_rate_schedule="constant"), 0.9) == 0.5
+    stepped = LearnerSettings(
+        learning_rate=2.0, learning_rate_schedule="stepped", learning_rate_drops=((0.5, 0.1), (0.8, 0.01))
+    )
+    rates = [learning_rate_at(stepped, at) for at in (0, 0.49, 0.5, 0.79, 0.8, 1)]
     assert rates == pytest.approx([2, 2, 0.2, 0.2, 0.02, 0.02])
 
 
-def test_schedules_change_settings_on_the_way() -> None:
+def test_schedules_change_settings() -> None:
     config = replace(
         TINY, schedule=(("search.simulations", ((0.0, 2), (0.5, 8))), ("replay.iterations", ((0.0, 1), (0.25, 9))))
     )
     assert [config.at(progress).search.simulations for progress in (0, 0.49, 0.5, 1)] == [2, 2, 8, 8]
-    assert config.at(0.3).replay.sessions == 9 and config.at(0.3).learner == TINY.learner
+    assert config.at(0.3).replay.iterations == 9 and config.at(0.3).learner == TINY.learner
     assert Plan(config.at(0.0)).window == 8 and Plan(config).rows == Plan(config.at(1.0)).rows == 72
     assert TINY.at(0.7) is TINY
 
@@ -178,20 +188,20 @@ def test_schedules_change_settings_on_the_way() -> None:
 @pytest.mark.parametrize(
     ("name", "steps", "words"),
     [
-        ("search.simulations", ((0.1, 2),), "starts at 0 and rises"),
-        ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "starts at 0 and rises"),
+        ("search.simulations", ((0.1, 2),), "must start at 0 and rise"),
+        ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "must start at 0 and rise"),
         ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
         ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
         ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
     ],
 )
-def test_schedules_that_cannot_be_kept_are_refused(name, steps, words) -> None:
+def test_invalid_schedules_are_refused(name, steps, words) -> None:
     with pytest.raises(TrainingError) as refused:
         replace(TINY, schedule=((name, steps),))
     assert words in str(refused.value)
 
 
-def test_what_comes_later_in_a_schedule_is_checked_before_any_work() -> None:
+def test_later_steps_of_a_schedule_are_checked_before_any_work() -> None:
     late = replace(TINY, schedule=(("selfplay.opening_moves", ((0.0, 4), (0.5, 9))),))
     with pytest.raises(TrainingError, match=r"selfplay\.opening_moves=9"):
         Plan(late).check()

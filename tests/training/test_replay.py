@@ -1,4 +1,4 @@
-"""The replay against a twin that keeps whole games, and what is drawn from it."""
+"""The replay buffer against a reference that keeps whole games, and the samples drawn from it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from tabia.training.selfplay import replay
 from tabia.training.selfplay.play import Plies
 
-from .outcome_twin import Game, Ply
+from .outcome_reference import Game, Ply
 
 LANES, CHUNK, CAPACITY, LONGEST = 6, 4, 24, 12
 REACH = LONGEST + CHUNK
 
 
 class Lane:
-    """Made-up games one after the other, and the twin's memory of them."""
+    """Made-up games one after the other, as the reference keeps them."""
 
     def __init__(self, dice: np.random.Generator, seats: int) -> None:
         self.dice, self.seats = dice, seats
         self.games: list[Game] = []
-        self.rows: list[tuple[Game, int]] = []  # of every row ever: the game and the position in it
+        self.rows: list[tuple[Game, int]] = []  # per row: the game and the index in it
         self.length = 0
 
     def play(self) -> Ply:
@@ -33,21 +33,26 @@ class Lane:
         values = self.dice.uniform(-1, 1, self.seats).astype(np.float32)
         ended = len(game.plies) + 1 == self.length
         scores = self.dice.choice([-1.0, 0.0, 1.0], self.seats).astype(np.float32) if ended else None
-        ply = Ply(values, bool(self.dice.random() < 0.15), scores, bool(self.dice.random() < 0.7))
+        ply = Ply(
+            values=values,
+            explored=bool(self.dice.random() < 0.15),
+            scores=scores,
+            valued=bool(self.dice.random() < 0.7),
+        )
         game.plies.append(ply)
         self.rows.append((game, len(game.plies) - 1))
         return ply
 
 
 def chunk(lanes: list[Lane], first: int) -> Plies:
-    """The next plies of all lanes, as self-play would leave them; `action` tells the row, the state the place."""
+    """The next plies of all lanes, as self-play would give them; `action` is the row, the state the place."""
     grid = [[lane.play() for lane in lanes] for _ in range(CHUNK)]
     shape, seats = (CHUNK, len(lanes)), lanes[0].seats
     places = first * len(lanes) + np.arange(CHUNK * len(lanes), dtype=np.int32).reshape(shape)
     none = np.zeros((CHUNK, len(lanes), seats), np.float32)
     for row, line in enumerate(grid):
         for column, ply in enumerate(line):
-            # What a game still going on scores must never be looked at.
+            # The scores of an unfinished game must never be used.
             none[row, column] = 9.0 if ply.scores is None else ply.scores
     flags = np.zeros(shape, bool)
     plies = Plies(
@@ -69,24 +74,24 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
     return jax.tree.map(jnp.asarray, plies)
 
 
-@pytest.mark.parametrize(("seats", "decay"), [(2, 1.0), (3, 0.8)])
-def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None:
-    """Games span chunks, the ring is written over several times, random moves and a teacher's come anywhere."""
+@pytest.mark.parametrize(("seats", "td_lambda"), [(2, 1.0), (3, 0.8)])
+def test_outcomes_match_the_reference(seats: int, td_lambda: float) -> None:
+    """Games span iterations, the buffer is overwritten several times, random moves and a teacher's come anywhere."""
     dice = np.random.default_rng(seats)
     lanes = [Lane(dice, seats) for _ in range(LANES)]
     buffer, became = None, np.zeros((40 * CHUNK, LANES), int)
     before = np.zeros((40 * CHUNK, LANES), bool)
     for number in range(40):
         plies = chunk(lanes, number * CHUNK)
-        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
-        buffer = replay.add(buffer, plies, reach=REACH, decay=decay)
+        buffer = replay.make_buffer(plies, CAPACITY) if buffer is None else buffer
+        buffer = replay.add(buffer, plies, reach=REACH, td_lambda=td_lambda)
         written = (number + 1) * CHUNK
         ready, outcome, left = np.array(buffer.ready), np.array(buffer.outcome), np.array(buffer.left)
         now = np.zeros_like(before)
         for row in range(max(0, written - CAPACITY), written):
             for column, lane in enumerate(lanes):
                 game, index = lane.rows[row]
-                expected, place = game.outcome(index, decay), (row % CAPACITY, column)
+                expected, place = game.outcome(index, td_lambda), (row % CAPACITY, column)
                 now[row, column] = ready[place]
                 assert now[row, column] == (expected is not None) and left[place] == game.left(index)
                 if expected is not None:
@@ -95,20 +100,20 @@ def test_outcomes_are_the_twins_chunk_by_chunk(seats: int, decay: float) -> None
         before |= now
         assert ready.sum() == now.sum()  # nothing else is ready, not even rows never written
         assert int(replay.ready_positions(buffer, 10)) == now[max(0, written - 10) : written].sum()
-    known = [[game.outcome(index, decay) is not None for game, index in lane.rows] for lane in lanes]
+    known = [[game.outcome(index, td_lambda) is not None for game, index in lane.rows] for lane in lanes]
     assert (became == np.array(known).T).all()  # no position was lost, and each became ready once
     ends = [game.plies[-1] for lane in lanes for game in lane.games if game.over]
     assert any(ply.explored for ply in ends) and sum(map(len, (lane.games for lane in lanes))) > 100
 
 
-def test_adding_a_chunk_can_be_undone() -> None:
-    """The ring before and the ring without what was added are equal bit for bit, while it fills and once it is full."""
+def test_adding_plies_can_be_undone() -> None:
+    """The restored buffer equals the buffer before bit for bit, while it fills and once it is full."""
     lanes, buffer = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)], None
     for number in range(2 * CAPACITY // CHUNK + 1):
         plies = chunk(lanes, number * CHUNK)
-        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
+        buffer = replay.make_buffer(plies, CAPACITY) if buffer is None else buffer
         expected, before = jax.tree.map(np.array, buffer), replay.overwritten(buffer, count=CHUNK, reach=REACH)
-        buffer = replay.add(buffer, plies, reach=REACH, decay=0.8)
+        buffer = replay.add(buffer, plies, reach=REACH, td_lambda=0.8)
         undone = replay.without(buffer, before)
         assert not np.array_equal(buffer.ready, expected.ready) and int(buffer.rows) == (number + 1) * CHUNK
         jax.tree.map(np.testing.assert_array_equal, undone, expected)
@@ -116,19 +121,19 @@ def test_adding_a_chunk_can_be_undone() -> None:
 
 @pytest.fixture(scope="module")
 def buffer() -> replay.ReplayBuffer:
-    """A ring of 6 x 24 positions that went round once; `action` is the row a position was written in."""
+    """A buffer of 6 x 24 positions that has wrapped around once; `action` is the row of a position."""
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
     buffer = None
     for number in range(9):
         plies = chunk(lanes, number * CHUNK)
-        buffer = replay.make_room(plies, CAPACITY) if buffer is None else buffer
+        buffer = replay.make_buffer(plies, CAPACITY) if buffer is None else buffer
         buffer = replay.add(buffer, plies._replace(prior=plies.prior * 0 + jnp.arange(LANES)[None, :]), reach=REACH)
     assert buffer is not None
     return buffer
 
 
 @pytest.mark.parametrize("window", [8, 1000])
-def test_samples_are_ready_within_the_window_and_even(buffer: replay.ReplayBuffer, window: int) -> None:
+def test_samples_are_ready_within_the_window_and_uniform(buffer: replay.ReplayBuffer, window: int) -> None:
     count = 40_000
     found = replay.sample(buffer, jax.random.key(1), count, window)
     oldest = 36 - min(window, CAPACITY)
@@ -143,12 +148,12 @@ def test_samples_are_ready_within_the_window_and_even(buffer: replay.ReplayBuffe
     counts = np.array([drawn[place] for place in places])
     expected = counts.sum() / len(places)
     chi_square, freedom = ((counts - expected) ** 2 / expected).sum(), len(places) - 1
-    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four of its standard deviations
+    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)  # four standard deviations
 
 
-def test_samples_know_the_last_position_of_their_game() -> None:
+def test_samples_know_the_final_position_of_their_game() -> None:
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
-    buffer = replay.make_room(chunk(lanes, 0), CAPACITY)
+    buffer = replay.make_buffer(chunk(lanes, 0), CAPACITY)
     lanes = [Lane(np.random.default_rng(lane), 2) for lane in range(LANES)]
     for number in range(9):
         buffer = replay.add(buffer, chunk(lanes, number * CHUNK), reach=REACH)
@@ -162,7 +167,7 @@ def test_samples_know_the_last_position_of_their_game() -> None:
     assert 0 < np.mean(found.reached) < 1
 
 
-def test_nothing_ready_weighs_nothing(buffer: replay.ReplayBuffer) -> None:
+def test_samples_have_no_weight_if_nothing_is_ready(buffer: replay.ReplayBuffer) -> None:
     empty = buffer._replace(ready=jnp.zeros_like(buffer.ready))
     assert not replay.sample(empty, jax.random.key(0), 40_000, 8).weight.any()
     assert int(replay.ready_positions(empty, 24)) == 0

@@ -12,11 +12,10 @@ import pytest
 
 from tabia.evaluation.records import Record
 from tabia.games import make
-from tabia.training.loop import Training
-from tabia.training.report import figures, rated, report, series
-from tabia.training.run import machine, metrics
+from tabia.training.report import figures, ratings, report, series
+from tabia.training.run import metrics, stored_games
 from tabia.training.run.directory import RunDirectory
-from tabia.training.selfplay import samples
+from tabia.training.training import Training
 
 
 @pytest.fixture(scope="module")
@@ -35,63 +34,65 @@ def test_the_report_has_every_figure_it_names(watched, written) -> None:
     }
 
 
-def test_the_report_tells_what_was_run_and_measured(watched, written) -> None:
+def test_the_report_says_what_was_run_and_measured(watched, written) -> None:
     text, last = written.read_text(encoding="utf-8"), metrics.read(watched.run)[-1]
     assert "| game | tictactoe, version 1" in text and "4 iterations" in text
     assert f"{last['total_games']:,} games, {last['positions']:,} positions" in text
-    assert f"jax {machine.describe()['versions']['jax']}" in text
+    assert f"jax {metrics.describe_machine()['versions']['jax']}" in text
     side = last["matches"]["random"]
-    assert f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})" in text
-    assert f"| {last['keeps_network']:.1%} | {last['keeps_searched']:.1%} |" in text
+    assert f"{side['score']:.1%} ({side['low']:.1%} to {side['high']:.1%})" in text
+    assert f"| {last['agreement_network']:.1%} | {last['agreement_search']:.1%} |" in text
     assert f"{last['loss_policy']:.4f}" in text
     assert "## Games" in text and "  a b c" in text and "1. " in text
 
 
 def test_the_same_run_gives_the_same_report_without_playing_again(watched, written, monkeypatch) -> None:
     before = {path: path.read_bytes() for path in [written, *(watched.run.path / "figures").iterdir()]}
-    played = rated.play_tournament
+    played = ratings.play_tournament
 
     def replayed(tournament, *, done, watch):
         wanted = sum(match.rounds * len(match.seatings) for match in tournament.matches)
         assert len(done) == wanted and all(record.finished for record in done)
         return played(tournament, done=done, watch=watch)
 
-    monkeypatch.setattr(rated, "play_tournament", replayed)
+    monkeypatch.setattr(ratings, "play_tournament", replayed)
     report.write_report(watched.run)
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_without_matplotlib_there_are_tables_alone(watched, written, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_there_are_only_tables(watched, written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert not figures.available()
     text = report.write_report(watched.run, rate=False).read_text(encoding="utf-8")
     assert "pip install 'tabia[plots]'" in text and "![" not in text
-    assert "| iteration | policy loss |" in text and "Ratings were not asked for" in text
+    assert "| iteration | policy loss |" in text and "No ratings: they were switched off" in text
 
 
-def test_a_run_that_has_not_begun_is_reported_as_such(unfinished: RunDirectory) -> None:
+def test_a_run_without_iterations_is_reported_as_such(unfinished: RunDirectory) -> None:
     text = report.write_report(unfinished).read_text(encoding="utf-8")
     assert "No iteration is finished yet" in text and "![" not in text
 
 
-def test_every_figure_counts_iterations_or_minutes(watched, written) -> None:
+def test_every_figure_is_by_iteration_or_minute(watched, written) -> None:
     """Matplotlib writes the text of a label as a comment beside its outlines."""
     for path in (watched.run.path / "figures").iterdir():
         comments = re.findall(r"<!-- (.+?) -->", path.read_text(encoding="utf-8"))
         wanted = "training time, minutes" if path.stem in ("strength", "perfect") else "iteration"
-        assert wanted in comments and not {"iteration", "training step"} & set(comments), path.name
+        assert wanted in comments and not ({"iteration", "training time, minutes"} - {wanted}) & set(comments), (
+            path.name
+        )
 
 
-def test_strength_is_told_by_the_minute(watched, written) -> None:
+def test_strength_is_reported_by_the_minute(watched, written) -> None:
     text, lines = written.read_text(encoding="utf-8"), [line for line in metrics.read(watched.run) if "matches" in line]
     for line in lines:
         side = line["matches"]["random"]
-        share = f"{side['share']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
-        assert f"| {line['seconds'] / 60:.1f} | {line['iteration']} | {share} |" in text
+        score = f"{side['score']:.1%} ({side['low']:.1%} to {side['high']:.1%})"
+        assert f"| {line['seconds'] / 60:.1f} | {line['iteration']} | {score} |" in text
     assert "Strength after" in text and "iteration 4 (" in text
 
 
-def test_the_latest_is_the_newest_and_means_are_called_means(watched, tmp_path: Path) -> None:
+def test_the_latest_value_is_the_newest_and_means_are_labeled(watched, tmp_path: Path) -> None:
     """Thirty iterations whose policy loss is their number."""
     run = RunDirectory(tmp_path / "run")
     run.create(watched.training.config)
@@ -101,7 +102,7 @@ def test_the_latest_is_the_newest_and_means_are_called_means(watched, tmp_path: 
     text = report.write_report(run, rate=False).read_text(encoding="utf-8")
     assert "|  | latest (iteration 30) | mean of the last 20 |" in text
     assert "| policy loss (KL divergence from the target, nats) | 30.0000 | 20.5000 |" in text
-    assert "cross-entropy minus the target's own entropy" in text
+    assert "cross-entropy minus the entropy of the target" in text
 
 
 def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
@@ -109,16 +110,16 @@ def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
     lines = [
         {
             "iteration": iteration,
-            "length": float(dice.random()),
+            "draws": float(dice.random()),
             "first_moves": {str(move): int(dice.integers(0, 9)) for move in range(12)},
         }
         for iteration in range(1, 401)
     ]
-    thin = series.curve(lines, "length", most=100)
+    thin = series.curve(lines, "draws", most=100)
     assert len(thin.iterations) == 100
-    assert thin.values.mean() == pytest.approx(np.mean([line["length"] for line in lines]))
-    shares, moves = series.openings(lines, bands=5, most=10)
-    assert shares.values.shape == (10, 6) and shares.values.sum(axis=1) == pytest.approx(np.ones(10))
+    assert thin.values.mean() == pytest.approx(np.mean([line["draws"] for line in lines]))
+    fractions, moves = series.openings(lines, bands=5, most=10)
+    assert fractions.values.shape == (10, 6) and fractions.values.sum(axis=1) == pytest.approx(np.ones(10))
     assert moves[-1] is None and moves[:-1] == sorted(moves[:-1])
     totals = np.array([list(line["first_moves"].values()) for line in lines]).sum(axis=0)
     assert len(set(moves[:-1]) & set(np.argsort(-totals)[:6])) >= 4
@@ -129,16 +130,16 @@ def test_curves_keep_the_mean_and_openings_sum_to_one() -> None:
 def test_moves_are_numbered_by_rounds_for_any_number_of_seats() -> None:
     game = make("connect:rows=3,columns=3,line=3,players=3")
     record = Record(game.id, game.version, ("x",) * 3, ("1", "2", "3", "1", "2"), (0.0, 0.0, 0.0), end="unfinished")
-    assert samples.notation(game, record) == "1. 1 2 3 2. 1 2"
+    assert stored_games.notation(game, record) == "1. 1 2 3 2. 1 2"
 
 
 def test_machines_are_noted_from_the_iteration_they_took_over(watched) -> None:
-    (first,) = machine.read(watched.run)
-    assert first["from_cycle"] == 0 and first["device"] and first["versions"]["jax"]
-    path = watched.run.path / machine.MACHINE
+    (first,) = metrics.read_machines(watched.run)
+    assert first["from_iteration"] == 0 and first["device"] and first["versions"]["jax"]
+    path = watched.run.path / metrics.MACHINE
     before = path.read_bytes()
-    machine.Machine().begun(Training.resume(watched.run))
-    assert [entry["from_cycle"] for entry in machine.read(watched.run)] == [0, 4]
+    metrics.Machine().on_start(Training.resume(watched.run))
+    assert [entry["from_iteration"] for entry in metrics.read_machines(watched.run)] == [0, 4]
     path.write_text(json.dumps({"odd": 1}), encoding="utf-8")
-    assert machine.read(watched.run) == []
+    assert metrics.read_machines(watched.run) == []
     path.write_bytes(before)

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tabia.training import gate
+from tabia.training import arena
 from tabia.training.learning.learner import Learner
-from tabia.training.loop import BaseObserver, Training, take_over, train
+from tabia.training.loop import take_over, train
+from tabia.training.observers import BaseObserver
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
 from tabia.training.run.stored_games import StoredGames
 from tabia.training.selfplay.play import SelfPlay
+from tabia.training.training import Training
 
 from .comparing import same, timeless
 from .test_kills import ENDLESS, straight
@@ -25,7 +27,7 @@ CONFIG = ENDLESS.changed({"checkpoints.every": 1000})
 
 
 class Pause:
-    """Stops the thread that trains where it is called for the fourth time, for ever."""
+    """Blocks the training thread forever at the fourth call."""
 
     def __init__(self, call: Callable | None = None) -> None:
         self.call, self.calls, self.reached = call, 0, threading.Event()
@@ -44,16 +46,16 @@ def pause_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Pause, list[B
         evaluating = BaseObserver()
         evaluating.on_iteration = pause = Pause()  # type: ignore[method-assign]
         return pause, [evaluating]
-    if phase == "judging":
+    if phase == "gating":
         pause = Pause()
-        monkeypatch.setattr(gate, "due", lambda plan, iteration: iteration > BEFORE)
-        monkeypatch.setattr(gate, "attempt", pause)
+        monkeypatch.setattr(arena, "gate_due", lambda plan, iteration: iteration > BEFORE)
+        monkeypatch.setattr(arena, "run_gate", pause)
         pause.calls = BEFORE
         return pause, []
     owner, method = {"playing": (SelfPlay, "play"), "learning": (Learner, "learn")}[phase]
     pause = Pause(getattr(owner, method))
     if phase == "learning":
-        pause.calls = 1  # the first iteration only fills the replay
+        pause.calls = 1  # the first iteration only fills the replay buffer
 
     def paused(*words: object) -> object:  # a function, so that it is bound as a method
         return pause(*words)
@@ -62,7 +64,7 @@ def pause_in(phase: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Pause, list[B
     return pause, []
 
 
-@pytest.mark.parametrize("phase", ["playing", "learning", "judging", "evaluating"])
+@pytest.mark.parametrize("phase", ["playing", "learning", "gating", "evaluating"])
 def test_a_run_taken_over_is_saved_as_it_was_before_the_iteration(
     phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,8 +77,8 @@ def test_a_run_taken_over_is_saved_as_it_was_before_the_iteration(
         assert pause.reached.wait(120)
     training.stopping.append(signal.SIGINT)
     assert take_over(training, observers)
-    assert (training.saved, training.doing) == (BEFORE, "done") and same(training.state, expected.state)
-    (training.run.path / ".lock").unlink()  # held by the thread that never ends, as if its process had
+    assert (training.saved, training.phase) == (BEFORE, "done") and same(training.state, expected.state)
+    (training.run.path / ".lock").unlink()  # held by the thread that never ends, as if its process had ended
     resumed = Training.resume(training.run)
     train(resumed, [Metrics(), StoredGames(), _Once()])
     further = straight(tmp_path / "further", CONFIG, BEFORE + 1)
@@ -86,7 +88,7 @@ def test_a_run_taken_over_is_saved_as_it_was_before_the_iteration(
 class _Once(BaseObserver):
     """Stops a run after one iteration."""
 
-    def on_iteration(self, training: Training, report: object) -> dict:
+    def on_iteration(self, training: Training, result: object) -> dict:
         training.stopping.append(signal.SIGINT)
         return {}
 

@@ -1,4 +1,4 @@
-"""Self-play: the scan is the loop, the plies are games by the rules, and every setting does what it says."""
+"""Self-play: the scan equals a loop of plies, games follow the rules, and every setting does what it says."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tabia.games import make
 from tabia.search import Gumbel
 from tabia.search.evaluators import WinningMovesFirst
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.learning.losses import lesson
+from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay import play as selfplay
 from tabia.training.selfplay.openings import Lanes
-from tabia.training.selfplay.play import Plies, SelfPlay, Thought
+from tabia.training.selfplay.play import Plies, Searched, SelfPlay
 
 from .conftest import TINY
-from .outcome_twin import Game, Ply
+from .outcome_reference import Game, Ply
 
 LIVELY = TINY.changed(
     {
@@ -43,7 +43,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def variables():
-    """An untrained network that has strong opinions all the same, so that some resign."""
+    """An untrained network with large values, so that some games are resigned."""
     made = plan().network.init(jax.random.key(5))
     made.params["value.out"]["linear"]["kernel"] = jax.random.normal(jax.random.key(6), (16, 2))
     return made
@@ -51,7 +51,7 @@ def variables():
 
 @pytest.fixture(scope="module")
 def played(variables) -> tuple[list[Lanes], list[Plies]]:
-    """Some chunks one after the other: the lanes before each and after the last, and the plies."""
+    """Several calls in a row: the lanes before each and after the last, and the plies."""
     lanes, plies = [plan().selfplay.begin(jax.random.key(1))], []
     for number in range(CHUNKS):
         after, left = plan().selfplay.play(variables, lanes[-1], jax.random.fold_in(jax.random.key(2), number))
@@ -62,18 +62,18 @@ def played(variables) -> tuple[list[Lanes], list[Plies]]:
 
 @pytest.fixture(scope="module")
 def rows(played) -> Plies:
-    """All plies [T, B] as numpy arrays."""
+    """All plies [T, B] as NumPy arrays."""
     return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves]), *played[1])
 
 
-def test_a_chunk_is_its_plies_one_by_one(variables, played) -> None:
+def test_a_call_equals_its_plies_one_by_one(variables, played) -> None:
     one = jax.jit(selfplay.play_ply, static_argnums=0)
     parts, game = plan().selfplay, plan().game
     weights = parts.network.fold(variables, jnp.float32)
     for number in range(2):
         key = jax.random.fold_in(jax.random.key(2), number)
         pool_key, play_key = jax.random.split(key)
-        pool, lanes = openings.fresh(parts, pool_key), played[0][number]
+        pool, lanes = openings.new_games(parts, pool_key), played[0][number]
         for ply in range(LIVELY.selfplay.plies):
             lanes = openings.restart(game, lanes, pool, jnp.int32(ply))
             lanes, left = one(parts, weights, lanes, jax.random.fold_in(play_key, ply))
@@ -82,7 +82,7 @@ def test_a_chunk_is_its_plies_one_by_one(variables, played) -> None:
 
 
 def _same(one, other) -> None:
-    """Whole numbers and truths are equal, floats up to rounding."""
+    """Integers and booleans are equal, floats up to rounding."""
     for mine, theirs in zip(
         *([np.asarray(leaf) for leaf in jax.tree.leaves(tree)] for tree in (one, other)), strict=True
     ):
@@ -92,7 +92,7 @@ def _same(one, other) -> None:
             assert (mine == theirs).all()
 
 
-def test_plies_are_games_by_the_rules(rows: Plies) -> None:
+def test_plies_follow_the_rules(rows: Plies) -> None:
     game = plan().game
     count = rows.ended.shape
     states = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows.states)
@@ -114,170 +114,169 @@ def test_plies_are_games_by_the_rules(rows: Plies) -> None:
     assert (rows.opening[1:][going] == rows.opening[:-1][going]).all()
 
 
-def test_every_game_that_ends_makes_room_for_one_that_begins(rows: Plies) -> None:
+def test_a_new_game_follows_every_game_that_ends(rows: Plies) -> None:
     first = rows.ply == rows.opening
-    assert first[0].all()  # a lane's first ply is a game's first
+    assert first[0].all()  # the first ply of a lane is the first of a game
     assert (first[1:] == rows.ended[:-1]).all()
     assert rows.ended[:-1].sum() > 50
 
 
-def test_whoever_resigns_loses_unless_the_game_is_played_on(rows: Plies, played) -> None:
+def test_a_resigned_game_is_lost_unless_resigning_is_disabled(rows: Plies, played) -> None:
     mover = np.asarray(jax.vmap(jax.vmap(plan().game.mover))(rows.states))
     own = np.take_along_axis(rows.values, mover[..., None], -1)[..., 0]
     given_up = rows.scores[rows.resigned]
     assert (np.take_along_axis(given_up, mover[rows.resigned][:, None], 1) == -1).all()
-    assert (given_up.sum(1) == 0).all() and (own[rows.resigned] < -LIVELY.selfplay.resign).all()
-    beaten = (own < -LIVELY.selfplay.resign) & ~rows.resigned
+    assert (given_up.sum(1) == 0).all() and (own[rows.resigned] < -LIVELY.selfplay.resign_threshold).all()
+    beaten = (own < -LIVELY.selfplay.resign_threshold) & ~rows.resigned
     assert beaten.any() and rows.resigned.any() and not (rows.resigned & rows.explored).any()
 
 
-def test_outcomes_of_real_games_are_the_twins(rows: Plies, played) -> None:
-    """No game is thrown away: all positions of finished games can be learned from, and none of others but before
-    random moves.
-    """
-    buffer = replay.make_room(played[1][0], len(rows.ended))
+def test_outcomes_of_real_games_match_the_reference(rows: Plies, played) -> None:
+    """No game is dropped: all positions of finished games are ready, and of other games those before random moves."""
+    buffer = replay.make_buffer(played[1][0], len(rows.ended))
     for plies in played[1]:
         buffer = replay.add(buffer, plies, reach=plan().reach)
     ready, outcome, left = np.asarray(buffer.ready), np.asarray(buffer.outcome), np.asarray(buffer.left)
     games, ended = 0, 0
     for lane in range(rows.ended.shape[1]):
-        game, begun = Game(), 0
+        game, first = Game(), 0
         for row in range(len(rows.ended)):
             scores = rows.scores[row, lane] if rows.ended[row, lane] else None
             given_up = bool(rows.resigned[row, lane])
             game.plies.append(Ply(rows.values[row, lane], rows.explored[row, lane], scores, resigned=given_up))
             if game.over or row == len(rows.ended) - 1:
                 for index in range(len(game.plies)):
-                    place, expected = (begun + index, lane), game.outcome(index, 1.0)
+                    place, expected = (first + index, lane), game.outcome(index, 1.0)
                     assert ready[place] == (expected is not None) and (ready[place] or not game.over)
                     assert expected is None or outcome[place] == pytest.approx(expected, abs=1e-6)
                     assert left[place] == game.left(index)
                 games, ended = games + 1, ended + game.over
-                game, begun = Game(), row + 1
+                game, first = Game(), row + 1
     assert ended == rows.ended.sum() and games - ended <= rows.ended.shape[1]
-    assert rows.explored.mean() == pytest.approx(LIVELY.selfplay.explore, abs=0.05)
+    assert rows.explored.mean() == pytest.approx(LIVELY.selfplay.epsilon, abs=0.05)
 
 
 @partial(jax.jit, static_argnums=(0, 2))
-def _games(parts: SelfPlay, key, spread: bool = False) -> Lanes:
-    return openings.fresh(parts, key, spread=spread)
+def _games(parts: SelfPlay, key, all_opened: bool = False) -> Lanes:
+    return openings.new_games(parts, key, all_opened=all_opened)
 
 
-def _fresh(**settings) -> Lanes:
+def _new(**settings) -> Lanes:
     wanted = SelfPlaySettings(games=4000, **settings)
     return jax.tree.map(np.asarray, _games(replace(plan().selfplay, settings=wanted), jax.random.key(0)))
 
 
-def test_openings_have_the_share_and_the_lengths_asked_for() -> None:
-    lanes = _fresh(opened=0.3, opening_moves=4, temperature_moves=5, temperature_switch="random")
+def test_openings_have_the_requested_fraction_and_lengths() -> None:
+    lanes = _new(opening_fraction=0.3, opening_moves=4, temperature_moves=5, temperature_switch="random")
     counts = np.bincount(lanes.ply, minlength=5)
     assert len(counts) == 5 and (lanes.opening == lanes.ply).all()
     assert counts[0] / 4000 == pytest.approx(0.7, abs=4 * np.sqrt(0.21 / 4000))
     assert counts[1:] == pytest.approx(300, abs=4 * np.sqrt(300))
     assert np.bincount(lanes.until) == pytest.approx(4000 / 6, abs=4 * np.sqrt(4000 / 6))
-    assert lanes.stubborn.mean() == pytest.approx(0.1, abs=0.02)
+    assert lanes.never_resign.mean() == pytest.approx(0.1, abs=0.02)
     stones = np.asarray(jax.vmap(make("tictactoe").observe)(lanes.states)).reshape(4000, 9, -1)[..., :2].sum((1, 2))
     assert (stones == lanes.ply).all()
 
 
 def test_an_opening_that_would_end_the_game_is_not_played() -> None:
-    lanes = _fresh(opened=1.0, opening_moves=8)
+    lanes = _new(opening_fraction=1.0, opening_moves=8)
     game = make("tictactoe")
     assert not np.asarray(jax.vmap(game.over)(lanes.states)).any()
     stones = np.asarray(jax.vmap(game.observe)(lanes.states)).reshape(4000, 9, -1)[..., :2].sum((1, 2))
     assert (stones == lanes.ply).all() and lanes.ply.max() == 8 and (lanes.ply == 0).any()
 
 
-def test_of_several_openings_the_most_even_is_played(variables) -> None:
-    """Openings keep their lengths, and the network holds them for as even as the best of so many draws would be."""
+def test_the_most_balanced_of_several_openings_is_played(variables) -> None:
+    """Openings keep their lengths, and their balance has the distribution of the best of n draws."""
     parts, tries = plan().selfplay, 8
     weights = parts.network.fold(variables, jnp.float32)
 
     def apart(among: int) -> np.ndarray:
         wanted = SelfPlaySettings(games=500, opening_fraction=1.0, opening_moves=3, opening_candidates=among)
-        lanes = openings.fresh(replace(parts, settings=wanted), jax.random.key(0), weights)
+        lanes = openings.new_games(replace(parts, settings=wanted), jax.random.key(0), weights)
         boards = jax.vmap(plan().game.observe)(lanes.states)
         assert (np.asarray(boards.sum((1, 2, 3))) == lanes.ply).all() and len(np.unique(lanes.ply)) == 3
         return np.ptp(np.asarray(parts.network.forward(weights, boards)[1]), axis=-1)
 
-    # The least of n such numbers lies at the n-th part of their order, on average at 1 / (n + 1).
+    # The smallest of n uniform numbers has the mean 1 / (n + 1).
     order = np.searchsorted(np.sort(apart(1)), apart(tries)) / 500
     assert order.mean() == pytest.approx(1 / (tries + 1), abs=0.05)
 
 
 def test_no_openings() -> None:
-    assert not _fresh(opened=1.0, opening_moves=0).ply.any()
-    assert not _fresh(opened=0.0, opening_moves=4).ply.any()
+    assert not _new(opening_fraction=1.0, opening_moves=0).ply.any()
+    assert not _new(opening_fraction=0.0, opening_moves=4).ply.any()
 
 
 def _chosen(ply, **settings):
     """The moves chosen in 4000 lanes where the search plays 2 and recommends 0, 1, 2 at 20, 30, 50 percent."""
     lanes, policy = 4000, jnp.broadcast_to(jnp.array([0.2, 0.3, 0.5, 0.0]), (4000, 4))
     legal = jnp.broadcast_to(jnp.array([True, True, True, False]), (lanes, 4))
-    thought = Thought(jnp.full((lanes,), 2, jnp.int32), policy, jnp.zeros((lanes, 2)), policy, legal)
+    searched = Searched(jnp.full((lanes,), 2, jnp.int32), policy, jnp.zeros((lanes, 2)), policy, legal)
     parts = replace(plan().selfplay, settings=SelfPlaySettings(games=lanes, **settings))
     counted = Lanes(None, jnp.full((lanes,), ply), None, jnp.full((lanes,), 3), None)
-    action, wild = selfplay.choose(parts, thought, counted, jax.random.key(3))
+    action, wild = selfplay.choose(parts, searched, counted, jax.random.key(3))
     return np.bincount(np.asarray(action), minlength=4) / lanes, np.asarray(wild)
 
 
-def test_temperature_rules_the_draw() -> None:
+def test_moves_are_sampled_at_the_temperature() -> None:
     hot = {"temperature": 1.0, "temperature_end": 0.0}
     assert _chosen(2, **hot)[0] == pytest.approx([0.2, 0.3, 0.5, 0], abs=0.03)
-    assert _chosen(3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the search's own move
+    assert _chosen(3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the move of the search
     sharp = np.array([0.2, 0.3, 0.5, 0]) ** 2
     assert _chosen(0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
 
 
-def test_random_moves_come_as_often_as_asked_and_are_marked() -> None:
-    shares, wild = _chosen(5, explore=0.3)
+def test_random_moves_have_the_requested_frequency_and_are_marked() -> None:
+    shares, wild = _chosen(5, epsilon=0.3)
     assert wild.mean() == pytest.approx(0.3, abs=0.03)
     assert shares == pytest.approx([0.1, 0.1, 0.8, 0], abs=0.03)
     assert not _chosen(5)[1].any()
 
 
-def test_the_policy_learned_is_the_one_asked_for(variables) -> None:
-    """With Gumbel's rule the two differ: visits come in whole simulations."""
+def test_the_policy_target_is_the_one_in_the_settings(variables) -> None:
+    """With Gumbel the two differ: visits come in whole simulations."""
     states, key = plan().selfplay.begin(jax.random.key(0)).states, jax.random.key(4)
     weights = plan().network.fold(variables)
     found = plan().selfplay
     search = selfplay.make_search(found.game, found.network, found.search, found.search.simulations)
-    truth = search.explore(weights, states, key)
+    truth = search.run_unchecked(weights, states, key)
     for target, policy in (("improved", truth.policy), ("visits", truth.visits / found.search.simulations)):
-        thought, full = selfplay.think(replace(found, target=target), weights, states, key)
-        assert thought.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
+        searched, full = selfplay.search(replace(found, target=target), weights, states, key)
+        assert searched.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
     assert np.abs(np.asarray(truth.policy - truth.visits / found.search.simulations)).max() > 0.05
 
 
-def test_the_search_is_the_one_described() -> None:
+def test_the_search_is_the_one_in_the_settings() -> None:
     found = plan().selfplay
     settings = SearchSettings(
         considered_actions=3, value_scale=0.5, maxvisit_init=7.0, gumbel_scale=0.25, winning_moves_first=True
     )
     search = selfplay.make_search(found.game, found.network, settings, 9)
-    assert search.rule == Gumbel(considered=3, noise=0.25, scale=0.5, visit_offset=7.0)
+    assert search.rule == Gumbel(considered_actions=3, gumbel_scale=0.25, value_scale=0.5, maxvisit_init=7.0)
     assert isinstance(search.evaluate, WinningMovesFirst) and search.simulations == 9
 
 
-def test_quick_plies_are_played_but_not_learned(variables) -> None:
-    """A ply is searched in full or quickly in all lanes alike, by a coin."""
+def test_fast_searches_are_played_but_not_learned(variables) -> None:
+    """Each ply is a full or a fast search in all lanes alike."""
     settings = SearchSettings(simulations=4, considered_actions=4, fast_simulations=1, full_search_fraction=0.5)
     parts = replace(plan().selfplay, search=settings, settings=replace(TINY.selfplay, games=4, plies=32))
     plies = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1]
     full_search = np.asarray(plies.full_search)
     assert (full_search == full_search[:, :1]).all() and 8 <= full_search[:, 0].sum() <= 24
-    buffer = replay.add(replay.make_room(plies, 64), plies, reach=64)
-    assert (np.asarray(buffer.ready)[:32] & ~full_search).any()  # their outcomes are learned all the same
+    buffer = replay.add(replay.make_buffer(plies, 64), plies, reach=64)
+    assert (np.asarray(buffer.ready)[:32] & ~full_search).any()  # their outcomes are still learned
 
 
 def test_a_teacher_plays_instead_of_the_network(variables) -> None:
-    """The policy learned is the teacher's own: all legal moves alike."""
+    """The policy target is the teacher's own: uniform over legal moves."""
     parts = replace(plan().selfplay, settings=replace(TINY.selfplay, teacher="random"))
     plies = jax.tree.map(np.asarray, parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))[1])
     legal = np.asarray(jax.vmap(jax.vmap(plan().game.legal))(plies.states))
     assert plies.policy.astype(np.float32) == pytest.approx(legal / legal.sum(-1, keepdims=True), abs=1e-3)
     assert np.take_along_axis(legal, plies.action[..., None], -1).all() and plies.full_search.all()
-    assert not plies.valued.any(), "a teacher has no opinion of values"
-    buffer = replay.add(replay.make_room(plies, 64), plies, reach=64)
-    taught = lesson(plan().game, replay.sample(buffer, jax.random.key(2), 32, 64), jax.random.key(3), symmetries=True)
-    assert (taught.searched == taught.outcome).all() and np.isfinite(taught.outcome).all()
+    assert not plies.valued.any(), "a teacher gives no values"
+    buffer = replay.add(replay.make_buffer(plies, 64), plies, reach=64)
+    samples = replay.sample(buffer, jax.random.key(2), 32, 64)
+    batch = make_batch(plan().game, samples, jax.random.key(3), symmetries=True)
+    assert (batch.search_values == batch.outcome).all() and np.isfinite(batch.outcome).all()

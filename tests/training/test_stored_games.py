@@ -1,4 +1,4 @@
-"""Stored self-play games against a slow twin that keeps whole games while it fills a ring by hand."""
+"""Stored self-play games against a slow reference that keeps whole games while it fills a buffer by hand."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tabia.training.selfplay.replay import ReplayBuffer
 
 
 class Game(NamedTuple):
-    """A game as the twin remembers it."""
+    """A game as the reference keeps it."""
 
-    begun: int
+    first: int
     ended: int
     moves: tuple[str, ...]
     scores: tuple[float, ...]
@@ -27,7 +27,7 @@ class Game(NamedTuple):
 
 
 def _played(game, rows: int, lanes: int, capacity: int, seed: int):
-    """Random play in lanes, written into a ring row by row; a third of the games have an opening of one move."""
+    """Random play in lanes, written to a buffer row by row; a third of the games have an opening of one move."""
     dice = np.random.default_rng(seed)
     shape = (capacity, lanes)
     held = {name: np.zeros(shape, int) for name in ("action", "ply", "opening")}
@@ -37,7 +37,7 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
         session = None
         for row in range(rows):
             if session is None:
-                session, begun, names, opening = Session.start(game), row, [], int(dice.random() < 1 / 3)
+                session, first, names, opening = Session.start(game), row, [], int(dice.random() < 1 / 3)
                 if opening:
                     session = session.play(int(dice.choice(np.flatnonzero(session.legal))))
             action = int(dice.choice(np.flatnonzero(session.legal)))
@@ -49,7 +49,14 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
                 held[name][place] = value
             scores[place] = game.scale(session.scores)
             if session.over:
-                whole.append((row, lane, Game(begun, row, tuple(names), tuple(map(float, session.scores)), opening)))
+                ended = Game(
+                    first=first,
+                    ended=row,
+                    moves=tuple(names),
+                    scores=tuple(map(float, session.scores)),
+                    opening=opening,
+                )
+                whole.append((row, lane, ended))
                 session = None
     plies = Plies(
         states=None,
@@ -63,26 +70,32 @@ def _played(game, rows: int, lanes: int, capacity: int, seed: int):
         scores=scores,
         **held,
     )
-    buffer = ReplayBuffer(plies, scores, np.zeros(shape, bool), np.zeros(shape, np.int16), np.int32(rows))
+    buffer = ReplayBuffer(
+        plies=plies,
+        outcome=scores,
+        ready=np.zeros(shape, bool),
+        left=np.zeros(shape, np.int16),
+        rows=np.int32(rows),
+    )
     return buffer, [found for _, _, found in sorted(whole, key=lambda entry: entry[:2])]
 
 
 @pytest.mark.parametrize("id", ["tictactoe", "connect:rows=3,columns=3,line=3,players=3"])
-@pytest.mark.parametrize("rows", [9, 40])  # before the ring is full, and after it was written over
-def test_games_are_those_that_began_at_the_start_and_are_whole(id: str, rows: int) -> None:
+@pytest.mark.parametrize("rows", [9, 40])  # before the buffer is full, and after it has wrapped around
+def test_games_are_those_played_from_the_initial_position_to_the_end(id: str, rows: int) -> None:
     game = make(id)
-    buffer, twin = _played(game, rows, lanes=3, capacity=24, seed=rows)
-    kept = [found for found in twin if not found.opening and found.begun >= rows - 24]
+    buffer, reference = _played(game, rows, lanes=3, capacity=24, seed=rows)
+    kept = [found for found in reference if not found.opening and found.first >= rows - 24]
     found = games(game, buffer, 1000, player="self-play@7")
     assert [(record.moves, record.scores) for record in found] == [(game.moves, game.scores) for game in kept]
     assert kept
     assert games(game, buffer, 2, player="self-play@7") == found[-2:]
     assert {record.players for record in found} == {("self-play@7",) * game.num_players}
-    recent = [(game.moves, game.scores) for game in kept if game.begun >= rows - 9]
+    recent = [(game.moves, game.scores) for game in kept if game.first >= rows - 9]
     assert [(record.moves, record.scores) for record in games(game, buffer, 1000, player="x", rows=9)] == recent
 
 
-def test_a_game_given_up_ends_before_the_move_that_was_not_played() -> None:
+def test_a_resigned_game_ends_before_the_move_that_was_not_played() -> None:
     game = make("tictactoe")
     buffer, _ = _played(game, 3, lanes=1, capacity=8, seed=0)
     plies = buffer.plies
@@ -94,7 +107,7 @@ def test_a_game_given_up_ends_before_the_move_that_was_not_played() -> None:
     assert record.moves == ("b2", "a3") and record.scores == (-1.0, 1.0) and record.end == "resigned"
 
 
-def test_scores_are_on_the_games_own_scale() -> None:
+def test_scores_are_on_the_scale_of_the_game() -> None:
     game = make("chinese-checkers")
     assert game.score_range != (-1.0, 1.0)
     own = np.array([3.0, 1.0, 0.0], np.float32)
@@ -111,4 +124,4 @@ def test_each_checkpoint_has_games_that_read_back_and_replay(watched) -> None:
             assert session.over and tuple(session.scores) == record.scores
             assert record.players == (f"self-play@{iteration}",) * 2 and record.opening == 0
         path = watched.run.games / f"{iteration}.txt"
-        assert records.text(records.read(path)) == path.read_text(encoding="utf-8")
+        assert records.text(records.load(path)) == path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`docs/tutorial.md` and the Python of `docs/training.md` run as they stand and print what they show."""
+"""The Python tutorial and the observer of the export page run and print what they show."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def run(page: str, names: dict[str, Any]) -> None:
         where = f"{page}, block {number}"
         if block.startswith(">>>"):
             test = doctest.DocTestParser().get_doctest(block, names, where, page, 0)
-            told: list[str] = []
-            doctest.DocTestRunner().run(test, out=told.append, clear_globs=False)
-            assert not told, "".join(told)
+            output: list[str] = []
+            doctest.DocTestRunner().run(test, out=output.append, clear_globs=False)
+            assert not output, "".join(output)
             names.update(test.globs)
         else:
             exec(compile(block, where, "exec"), names)
 
 
 def test_the_pages_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one session, so that the second page need not compile what the first has compiled."""
+    """In one session, so that the second page reuses the programs that the first has compiled."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "tutorial"}
-    run("tutorial.md", names)
+    run("tutorials/python.md", names)
     assert (tmp_path / "training.png").stat().st_size > 10_000
     config = names["config"]
-    monkeypatch.setattr("tabia.training.config.schema.recipes.Recipe.config", lambda recipe, game=None: config)
-    run("training.md", {"__name__": "training"})
+    monkeypatch.setattr("tabia.training.config.recipes.Recipe.config", lambda recipe, game=None: config)
+    run("how-to/export.md", {"__name__": "export"})

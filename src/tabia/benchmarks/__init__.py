@@ -1,1 +1,5 @@
-"""Speed, measured: what `tabia bench` runs. The figures kept for comparison lie in `benchmarks/` of the repository."""
+"""Benchmarks behind `tabia bench`: the speed of games, search, networks, training and the first move.
+
+Each module has `run`, which yields one row per measurement as soon as it is known, and `METHOD`, which says how it was
+measured. `report` writes rows with what makes them comparable: command, machine, versions, date and commit.
+"""

@@ -1,8 +1,8 @@
-"""How long people wait for the first move of each shipped agent, with an empty and with a warm compilation cache.
+"""Seconds to the first move of the agents in the package, with an empty and with a warm compilation cache.
 
-Every figure comes from a fresh process, clocked after its imports: from the spec of the agent and the start of its
-game to a move that has arrived in Python. The cache is a temporary directory, so the user's own is neither read nor
-written. CPU time is reported as well: on a machine with other work it says more than the clock.
+Every figure comes from a fresh process and is measured after its imports: from the spec of the agent to the action in
+Python. The cache is a temporary directory, so the user's cache is neither read nor written. CPU time is reported too:
+on a busy machine it says more than wall time.
 """
 
 from __future__ import annotations
@@ -17,79 +17,81 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabia.core.errors import TabiaError
+from tabia.core.errors import TabiaError, did_you_mean
 from tabia.players import agents, runs
 
-METHOD = "one fresh process per figure, clocked after imports; the warm one reads what the empty one has compiled"
+METHOD = "one fresh process per figure, measured after imports; the warm run reads what the empty run compiled"
 
 
 @dataclass(frozen=True)
-class Clocked:
-    """What one process measured, in seconds."""
+class Timing:
+    """The times of one process, in seconds."""
 
-    load: float  # making the game and the player, reading the weights
+    load: float  # make the game and the player, read the weights
     move: float  # the first move
-    cpu: float  # of both, by all threads
+    cpu: float  # of both, in all threads
 
 
 @dataclass(frozen=True)
-class Row:
-    """One agent."""
+class FirstMove:
+    """The result of one agent."""
 
     agent: str
     game: str
-    empty: Clocked
-    warm: Clocked
+    empty: Timing
+    warm: Timing
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 
-def run(names: Sequence[str] | None = None) -> Iterator[Row]:
-    """Measure these agents, or all that are shipped."""
+def run(names: Sequence[str] | None = None) -> Iterator[FirstMove]:
+    """Measure these agents; by default all in the package."""
     unknown = set(names or ()) - set(runs.shipped())
     if unknown:
-        raise TabiaError(f"No agent is called {sorted(unknown)[0]!r}; shipped are {', '.join(runs.shipped())}.")
+        name = sorted(unknown)[0]
+        raise TabiaError(f"There is no agent {name!r}. {did_you_mean(name, runs.shipped())}")
     import jax
 
     for name in names or runs.shipped():
         game = agents.read(name).game
         with tempfile.TemporaryDirectory() as cache:
-            empty, warm = (_in_a_process(f"az:{name}", game, cache) for _ in range(2))
-        yield Row(name, game, empty, warm, jax.default_backend())
+            empty, warm = (_run_process(f"az:{name}", game, cache) for _ in range(2))
+        yield FirstMove(agent=name, game=game, empty=empty, warm=warm, device=jax.default_backend())
 
 
-def _in_a_process(spec: str, game: str, cache: str) -> Clocked:
-    kept = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+def _run_process(spec: str, game: str, cache: str) -> Timing:
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-m", "tabia.benchmarks.first_move", spec, game],
         check=False,
-        env={**kept, "XDG_CACHE_HOME": cache},
+        env={**environment, "XDG_CACHE_HOME": cache},
         capture_output=True,
         text=True,
     )
     if done.returncode:
         raise TabiaError(f"The first move of {spec} failed: {done.stderr.strip()[-500:]}")
-    return Clocked(**json.loads(done.stdout))
+    return Timing(**json.loads(done.stdout))
 
 
-def _clock(spec: str, game_id: str) -> Clocked:
+def _measure(spec: str, game_id: str) -> Timing:
     import jax
     import jax.numpy as jnp
 
     from tabia import games, players
 
-    jax.block_until_ready(jnp.zeros(1))  # the device is started
-    begun, cpu = time.perf_counter(), time.process_time()
+    jax.block_until_ready(jnp.zeros(1))  # starts the device
+    start, cpu = time.perf_counter(), time.process_time()
     game = games.make(game_id)
     player = players.make(spec, game)
     loaded = time.perf_counter()
-    start = jax.jit(lambda key: jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init(key)))
-    int(player.choose(start(jax.random.key(0)), jax.random.key(0), jnp.zeros(1, jnp.int32)).actions[0])
+    first = jax.jit(lambda key: jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init(key)))
+    int(player.choose(first(jax.random.key(0)), jax.random.key(0), jnp.zeros(1, jnp.int32)).actions[0])
     moved = time.perf_counter()
-    return Clocked(loaded - begun, moved - loaded, time.process_time() - cpu)
+    return Timing(load=loaded - start, move=moved - loaded, cpu=time.process_time() - cpu)
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_clock(*sys.argv[1:]))))
+    print(json.dumps(asdict(_measure(*sys.argv[1:]))))

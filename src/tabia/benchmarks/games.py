@@ -1,8 +1,8 @@
-"""Random play of a batch of games in one compiled loop: ours, and beside it pgx's own rules of the same game.
+"""Steps per second of random play in one compiled loop, with our rules and with those of pgx.
 
-Both sides run the same loop: pick a legal action at random, step, restart the games that ended. After every
-step both hold what a learner reads: the legal mask, an observation, the scores and whether the game is over;
-pgx keeps these in its state, ours are computed and kept beside it, so that neither side skips work.
+Both sides run the same loop: pick a random legal action, step, restart finished games. After every step both hold
+what a learner reads: legal actions, observation, scores, and whether the game is over. pgx stores these in its state;
+ours are computed and stored next to it, so that neither side skips work.
 
 Axis letters: B games side by side, A actions.
 """
@@ -25,30 +25,30 @@ from tabia.games.game import Game
 from tabia.search.evaluators import xorshift
 
 PGX = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "othello": "othello"}
-"""Our games that pgx has too."""
+"""Our games that pgx also has, with its names."""
 BATCH = 1024
 _ROUND = 64  # steps in one compiled call
 
-Loop = Callable[[Any], Any]  # a compiled round of random play: the batch goes in and comes out
+Loop = Callable[[Any], Any]  # compiled random play: takes a batch and returns it
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one side is measured: the median of `repeats` stretches of at least `seconds` each."""
+    """The duration of a measurement: the median of `repeats` runs of at least `seconds` each."""
 
     repeats: int = 9
     seconds: float = 0.5
 
     def __str__(self) -> str:
-        return f"median of {self.repeats} stretches of {self.seconds:g} s a side, the sides taking turns"
+        return f"median of {self.repeats} runs of {self.seconds:g} s per side, the sides taking turns"
 
 
 THOROUGH, QUICK = Effort(), Effort(repeats=3, seconds=0.1)
 
 
 @dataclass(frozen=True)
-class Row:
-    """One game's result, in steps per second over the whole batch."""
+class GameSpeed:
+    """The result of one game, in steps per second over the whole batch."""
 
     game: str
     ours: float
@@ -57,20 +57,21 @@ class Row:
     batch: int
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 
 class _Rules(NamedTuple):
-    """One library's rules of a game, for one game; a moment is the state and all that a learner reads of it."""
+    """The rules of one library; a snapshot is a state with everything a learner reads."""
 
-    start: Callable[[Array], Any]  # key -> moment
-    step: Callable[[Any, Array], Any]  # moment, action -> moment
+    start: Callable[[Array], Any]  # key -> snapshot
+    step: Callable[[Any, Array], Any]  # snapshot, action -> snapshot
     legal: Callable[[Any], Array]
     over: Callable[[Any], Array]
 
 
-class _Moment(NamedTuple):
+class _Snapshot(NamedTuple):
     state: Any
     legal: Array
     observation: Array
@@ -78,27 +79,27 @@ class _Moment(NamedTuple):
     over: Array
 
 
-def run(games: list[str] | None = None, *, batch: int = BATCH, effort: Effort = THOROUGH) -> Iterator[Row]:
-    """Measure each game (all of ours, unless some are named), yielding a row as soon as it is known."""
+def run(games: list[str] | None = None, *, batch: int = BATCH, effort: Effort = THOROUGH) -> Iterator[GameSpeed]:
+    """Measure these games; by default all. Yields a row as soon as it is known."""
     for name in games or ids():
         yield measure(make(name), batch=batch, effort=effort)
 
 
-def measure(game: Game, *, batch: int = BATCH, effort: Effort = THOROUGH) -> Row:
-    """Steps per second of one game, beside pgx where pgx has it."""
+def measure(game: Game, *, batch: int = BATCH, effort: Effort = THOROUGH) -> GameSpeed:
+    """Measure one game, and the one of pgx if there is one."""
     if batch < 1:
-        raise GameError(f"A batch of {batch} games cannot be played; take 1 or more.")
+        raise GameError(f"The batch must have at least 1 game, not {batch}.")
     sides = [_ours(game)]
     if game.id in PGX:
         sides += _pgx(PGX[game.id])
     speeds = _speeds([_compiled(rules, batch) for rules in sides], batch, effort)
     ours, theirs = speeds[0], speeds[1] if len(speeds) > 1 else None
     ratio = ours / theirs if theirs else None
-    return Row(game.id, ours, theirs, ratio, batch, jax.devices()[0].device_kind)
+    return GameSpeed(game=game.id, ours=ours, pgx=theirs, ratio=ratio, batch=batch, device=jax.devices()[0].device_kind)
 
 
 def _speeds(sides: list[tuple[Loop, Any]], batch: int, effort: Effort) -> list[float]:
-    """Medians of stretches taken in turns, so that a noisy minute of the machine hits every side."""
+    """Medians of runs that alternate between the sides, so that other load affects all of them."""
     calls = [_calls_needed(loop, carry, effort.seconds) for loop, carry in sides]
     seen: list[list[float]] = [[] for _ in sides]
     for _ in range(effort.repeats):
@@ -116,54 +117,54 @@ def _calls_needed(loop: Loop, carry: Any, seconds: float) -> int:
 
 
 def _seconds(loop: Loop, carry: Any, calls: int) -> float:
-    begin = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(calls):
         carry = loop(carry)
     jax.block_until_ready(carry)
-    return time.perf_counter() - begin
+    return time.perf_counter() - start
 
 
 def _compiled(rules: _Rules, batch: int) -> tuple[Loop, Any]:
-    """The compiled loop of one side, and its first batch."""
+    """The compiled loop of one side and its first batch."""
     start = rules.start(jax.random.key(0))
-    moments = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *jnp.shape(leaf))), start)
+    snapshots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *jnp.shape(leaf))), start)
     seeds = jax.random.bits(jax.random.key(1), (batch,)) | 1  # xorshift must not start at zero
 
-    def one(moment: Any, seed: Array) -> tuple[Any, Array]:
-        # Ended games restart before the next move, not after their last: there `over` is an array at hand, while right
-        # after the step XLA fuses all that leads to it into every cell (on a CPU, Othello gets about 100 times slower).
-        over = rules.over(moment)
-        moment = jax.tree.map(lambda begun, going: jnp.where(over, begun, going), start, moment)
+    def one(snapshot: Any, seed: Array) -> tuple[Any, Array]:
+        # Finished games restart before the next move, not after their last. Right after the step, XLA would fuse the
+        # computation of `over` into every cell, which makes Othello on a CPU about 100 times slower.
+        over = rules.over(snapshot)
+        snapshot = jax.tree.map(lambda new, old: jnp.where(over, new, old), start, snapshot)
         seed = xorshift(seed)
-        return rules.step(moment, _pick(rules.legal(moment), seed)), seed
+        return rules.step(snapshot, _pick(rules.legal(snapshot), seed)), seed
 
     def loop(carry: Any) -> Any:
         return jax.lax.scan(lambda c, _: (jax.vmap(one)(*c), None), carry, length=_ROUND)[0]
 
-    return jax.jit(loop), (moments, seeds)
+    return jax.jit(loop), (snapshots, seeds)
 
 
 def _pick(legal: Array, seed: Array) -> Array:
-    """A legal action [A] -> (), each as likely as the others: the one that draws the highest lot."""
-    lots = (seed + np.arange(legal.shape[0], dtype=np.uint32) * np.uint32(0x9E3779B9)) * np.uint32(0x85EBCA6B)
-    lots = (lots ^ lots >> 15) * np.uint32(0xC2B2AE35)  # the mixing steps of MurmurHash3
-    return jnp.argmax(jnp.where(legal, lots | 1, 0)).astype(jnp.int32)
+    """A uniformly random legal action [A] -> (): the one with the highest random number."""
+    draws = (seed + np.arange(legal.shape[0], dtype=np.uint32) * np.uint32(0x9E3779B9)) * np.uint32(0x85EBCA6B)
+    draws = (draws ^ draws >> 15) * np.uint32(0xC2B2AE35)  # the mixing steps of MurmurHash3
+    return jnp.argmax(jnp.where(legal, draws | 1, 0)).astype(jnp.int32)
 
 
 def _ours(game: Game) -> _Rules:
-    def moment(state: Any) -> _Moment:
-        return _Moment(state, game.legal(state), game.observe(state), game.scores(state), game.over(state))
+    def snapshot(state: Any) -> _Snapshot:
+        return _Snapshot(state, game.legal(state), game.observe(state), game.scores(state), game.over(state))
 
     return _Rules(
-        start=lambda key: moment(game.init(key)),
-        step=lambda now, action: moment(game.step(now.state, action)),
+        start=lambda key: snapshot(game.init(key)),
+        step=lambda now, action: snapshot(game.step(now.state, action)),
         legal=lambda now: now.legal,
         over=lambda now: now.over,
     )
 
 
 def _pgx(name: str) -> list[_Rules]:
-    """The pgx side, or nothing where pgx is not installed."""
+    """The pgx side; empty if pgx is not installed."""
     try:
         import pgx
     except ImportError:

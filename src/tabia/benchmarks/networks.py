@@ -1,4 +1,4 @@
-"""Positions per second of each preset network on Connect 4: folded for playing, and in a step of training."""
+"""Positions per second of each preset on Connect 4: at inference, and in a training step."""
 
 from __future__ import annotations
 
@@ -9,63 +9,71 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
 from tabia.games import make
-from tabia.networks import Network, presets
-from tabia.networks.network import Variables
+from tabia.networks import Folded, Network, Tree, Variables, compute_type, presets
 from tabia.networks.summary import counts
 
 METHOD = "fastest of 20 calls after compilation; float32 on a CPU, else bfloat16"
-_RATE = 0.01
+_LEARNING_RATE = 0.01
 
 
 @dataclass(frozen=True)
 class Row:
-    """One preset's result, in positions per second."""
+    """The result of one preset, in positions per second."""
 
     network: str
     trainable: int
     batch: int
-    forward: float  # folded, for playing
-    training: float  # forward, backward and a step of SGD
+    forward: float  # at inference, with folded weights
+    training: float  # a training step: forward, backward, SGD
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON stores it."""
         return asdict(self)
 
 
 def run(names: Sequence[str] | None = None, *, batch: int = 256, repeats: int = 20) -> Iterator[Row]:
-    """Measure each preset, yielding its row as soon as it is known."""
+    """Measure each preset and yield its row."""
     game = make("connect4")
     shape = (game.observation_shape, game.num_actions, game.num_players)
-    seen = jax.vmap(game.observe)(positions(game, batch))
-    dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
+    observations = jax.vmap(game.observe)(positions(game, batch))
+    dtype = compute_type("auto")
     for name in names or presets.PRESETS:
         config = presets.make(name, **({"policy": "columns"} if name == "any_size" else {}))
         network = Network(config, *shape)
         variables = network.init(jax.random.key(0))
-        play = partial(_play, network, network.fold(variables, dtype), seen)
-        learn = partial(_learn, network, dtype, variables, seen)
+        play = partial(_play, network, network.fold(variables, dtype), observations)
+        learn = partial(_learn, network, dtype, variables, observations)
         forward, training = (batch / taken for taken in seconds([play, learn], repeats, min))
-        yield Row(name, counts(network).trainable, batch, forward, training, jax.devices()[0].device_kind)
+        yield Row(
+            network=name,
+            trainable=counts(network).trainable,
+            batch=batch,
+            forward=forward,
+            training=training,
+            device=jax.devices()[0].device_kind,
+        )
 
 
 @partial(jax.jit, static_argnums=0)
-def _play(network: Network, folded: Any, seen: Array) -> tuple[Array, Array]:
-    return network.forward(folded, seen)
+def _play(network: Network, folded: Folded, observations: Array) -> tuple[Array, Array]:
+    return network.forward(folded, observations)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _learn(network: Network, dtype: Any, variables: Variables, seen: Array) -> Variables:
-    """One step toward even moves and values of 0: the work is that of any other target."""
+def _learn(network: Network, dtype: np.dtype, variables: Variables, observations: Array) -> Variables:
+    """One step toward a uniform policy and values of 0; other targets cost the same."""
 
-    def loss(params: Any) -> tuple[Array, Any]:
+    def loss(params: Tree) -> tuple[Array, Tree]:
         weights = Variables(params, variables.statistics)
-        outputs, statistics = network.apply(weights, seen, train=True, key=jax.random.key(1), dtype=dtype)
+        outputs, statistics = network.apply(weights, observations, train=True, key=jax.random.key(1), dtype=dtype)
         return -jax.nn.log_softmax(outputs.logits).mean() + jnp.square(outputs.values).mean(), statistics
 
-    slope, statistics = jax.grad(loss, has_aux=True)(variables.params)
-    params = jax.tree.map(lambda weight, steep: weight - _RATE * steep, variables.params, slope)
+    gradient, statistics = jax.grad(loss, has_aux=True)(variables.params)
+    params = jax.tree.map(lambda weight, slope: weight - _LEARNING_RATE * slope, variables.params, gradient)
     return Variables(params, statistics)

@@ -1,4 +1,4 @@
-"""A benchmark's figures with what makes them comparable: command, machine, versions, date, commit."""
+"""Benchmark reports: rows with command, machine, versions, date and commit."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tabia.training.run.machine import describe
+from tabia.training.run.metrics import describe_machine
 
 
 class Row(Protocol):
-    """One line of a benchmark."""
+    """One measurement."""
 
-    def fields(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The measurement as a JSON object."""
 
 
 def text(rows: Sequence[Row], method: str, *, command: str) -> str:
     """The report as JSON."""
-    told = {**surroundings(command), "method": method, "rows": [row.fields() for row in rows]}
-    return json.dumps(told, indent=2) + "\n"
-
-
-def surroundings(command: str) -> dict[str, Any]:
-    """Where, when and with what the figures were measured."""
-    return {"command": command, **describe()}
+    content = {"command": command, **describe_machine(), "method": method, "rows": [row.to_dict() for row in rows]}
+    return json.dumps(content, indent=2) + "\n"

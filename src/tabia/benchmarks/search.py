@@ -1,8 +1,8 @@
-"""Simulations per second of our search beside mctx's, with the same game and the same evaluator, on one device.
+"""Simulations per second of our search and of mctx, with the same game and evaluator on one device.
 
-Both sides search the same Connect 4 positions with our rules and the same evaluator: none (all moves alike, values
-0) or a residual network of 64 filters x 5 blocks. Beside them stands the rate of that network alone, called in a
-compiled loop at the same batch: the limit for any search.
+Both search the same Connect 4 positions with our rules and the same evaluator: uniform (equal priors, values 0) or a
+residual network of 64 filters x 5 blocks. The speed of that network alone, in a compiled loop with the same batch, is
+the limit for any search.
 
 Axis letters: B positions side by side, A actions.
 """
@@ -28,13 +28,15 @@ from tabia.search import Gumbel, Puct, Search
 from tabia.search.evaluators import Evaluate, Uniform, random_actions
 from tabia.search.evaluators import Network as Evaluator
 
-METHOD = "median of 3 calls a side after compilation, the sides taking turns"
+METHOD = "median of 3 calls per side after compilation, the sides taking turns"
 SIMULATIONS = (32, 128, 400, 800)
-_SHOWN_GPU, _SHOWN_CPU = (1024, 4096, 16384), (1, 64, 1024)
+_GPU_BATCHES, _CPU_BATCHES = (1024, 4096, 16384), (1, 64, 1024)
 
 
 @dataclass(frozen=True)
 class Case:
+    """One setting to measure."""
+
     rule: str  # gumbel or puct
     network: bool
     batch: int
@@ -42,8 +44,8 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One case's result, in simulations per second over the whole batch."""
+class SearchSpeed:
+    """The result of one case, in simulations per second over the whole batch."""
 
     rule: str
     network: str
@@ -53,18 +55,19 @@ class Row:
     mctx: float | None
     ratio: float | None
     network_alone: float | None
-    share: float | None  # ours as a share of the network alone
+    share: float | None  # ours divided by network_alone
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON object."""
         return asdict(self)
 
 
 def cases(*, quick: bool = False) -> list[Case]:
-    """What is measured on this device."""
+    """The cases for this device."""
     if quick:
         return [Case("puct", False, 64, 32), Case("gumbel", False, 64, 32), Case("puct", True, 64, 32)]
-    batches = _SHOWN_CPU if jax.default_backend() == "cpu" else _SHOWN_GPU
+    batches = _CPU_BATCHES if jax.default_backend() == "cpu" else _GPU_BATCHES
     return [
         Case(rule, network, batch, simulations)
         for network in (False, True)
@@ -74,8 +77,8 @@ def cases(*, quick: bool = False) -> list[Case]:
     ]
 
 
-def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[Row]:
-    """Measure each case, yielding its row as soon as it is known."""
+def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[SearchSpeed]:
+    """Measure each case and yield its row."""
     game = make("connect4")
     network = Network(tower(filters=64, blocks=5), game.observation_shape, game.num_actions, game.num_players)
     dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
@@ -83,18 +86,21 @@ def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[Row]:
     alone: dict[int, float] = {}
     for case in chosen:
         if case.network and case.batch not in alone:
-            alone[case.batch] = _network_rate(game, network, parameters, case.batch)
+            alone[case.batch] = _network_speed(game, network, parameters, case.batch)
         evaluate: Evaluate = Evaluator(game, network.forward) if case.network else Uniform(game)
-        yield _measure(game, evaluate, parameters, case, alone.get(case.batch) if case.network else None, repeats)
+        limit = alone[case.batch] if case.network else None
+        yield _measure(game, evaluate, parameters, case, limit, repeats)
 
 
-def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int) -> Row:
+def _measure(
+    game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int
+) -> SearchSpeed:
     states = positions(game, case.batch)
     sides = [_ours(game, evaluate, case), *_mctx(game, evaluate, case)]
     work = case.batch * case.simulations
     rates = [work / taken for taken in seconds([partial(side, parameters, states) for side in sides], repeats)]
     theirs = rates[1] if len(rates) > 1 else None
-    return Row(
+    return SearchSpeed(
         rule=case.rule,
         network="64x5" if case.network else "none",
         batch=case.batch,
@@ -111,20 +117,20 @@ def _measure(game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone:
 def seconds(
     calls: Sequence[Callable[[], Any]], repeats: int, of: Callable[[list[float]], float] = statistics.median
 ) -> list[float]:
-    """The median time of each call (or what `of` says), the calls taking turns; compilation is left out."""
+    """The median time of each call (or another statistic `of`) after compilation; the calls alternate."""
     for call in calls:
         jax.block_until_ready(call())
     seen: list[list[float]] = [[] for _ in calls]
     for _ in range(repeats):
         for times, call in zip(seen, calls, strict=True):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             jax.block_until_ready(call())
-            times.append(time.perf_counter() - begin)
+            times.append(time.perf_counter() - start)
     return [of(times) for times in seen]
 
 
 def positions(game: Game, batch: int, *, plies: int = 6, seed: int = 0) -> State:
-    """Different positions after a few random moves, none of them over."""
+    """Unfinished positions after a few random moves."""
 
     def play(key: Array, state: State) -> State:
         action = random_actions(key, game.legal(state)[None])[0]
@@ -138,7 +144,7 @@ def positions(game: Game, batch: int, *, plies: int = 6, seed: int = 0) -> State
     return jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), batch))
 
 
-def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> float:
+def _network_speed(game: Game, network: Network, parameters: Any, batch: int) -> float:
     """Positions per second of the network alone in a compiled loop."""
     rounds = 100 if jax.default_backend() != "cpu" else max(1, 512 // batch)
 
@@ -146,7 +152,7 @@ def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> 
     def loop(parameters: Any, observations: Array) -> Array:
         def call(_: Array, seen: Array) -> Array:
             logits, values = network.forward(parameters, seen)
-            return seen + 1e-6 * (logits[:, :1] + values[:, :1])[:, :, None, None]  # so that no call can be skipped
+            return seen + 1e-6 * (logits[:, :1] + values[:, :1])[:, :, None, None]  # keeps XLA from skipping a call
 
         return jax.lax.fori_loop(0, rounds, call, observations)
 
@@ -157,11 +163,11 @@ def _network_rate(game: Game, network: Network, parameters: Any, batch: int) -> 
 def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], Array]:
     rule = Gumbel() if case.rule == "gumbel" else Puct()
     search = Search(game, evaluate, case.simulations, rule)
-    return jax.jit(lambda parameters, states: search.explore(parameters, states, jax.random.key(1)).visits)
+    return jax.jit(lambda parameters, states: search.run_unchecked(parameters, states, jax.random.key(1)).visits)
 
 
 def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, State], Array]]:
-    """The side of mctx, as it comes, or nothing where it is not installed."""
+    """The mctx side with its default settings; empty if mctx is not installed."""
     try:
         import mctx
     except ImportError:
@@ -171,7 +177,7 @@ def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, Sta
         movers = jax.vmap(game.mover)(states)
         states = jax.vmap(game.step)(states, actions)
         over, scores = jax.vmap(game.over)(states), jax.vmap(game.scores)(states)
-        logits, value = look(parameters, states, key)
+        logits, value = evaluate_mover(parameters, states, key)
         return mctx.RecurrentFnOutput(
             reward=jnp.take_along_axis(scores, movers[:, None], axis=1)[:, 0],
             discount=jnp.where(over, 0.0, -1.0),
@@ -179,7 +185,7 @@ def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, Sta
             value=jnp.where(over, 0.0, value),
         ), states
 
-    def look(parameters: Any, states: State, key: Array) -> tuple[Array, Array]:
+    def evaluate_mover(parameters: Any, states: State, key: Array) -> tuple[Array, Array]:
         logits, values = evaluate(parameters, states, key)
         legal, movers = jax.vmap(game.legal)(states), jax.vmap(game.mover)(states)
         masked = jnp.where(legal, logits, jnp.finfo(logits.dtype).min)
@@ -187,7 +193,7 @@ def _mctx(game: Game, evaluate: Evaluate, case: Case) -> list[Callable[[Any, Sta
 
     def search(parameters: Any, states: State) -> Array:
         key = jax.random.key(1)
-        logits, value = look(parameters, states, key)
+        logits, value = evaluate_mover(parameters, states, key)
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
         policy = (
             mctx.gumbel_muzero_policy if case.rule == "gumbel" else partial(mctx.muzero_policy, dirichlet_fraction=0.0)

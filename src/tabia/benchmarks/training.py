@@ -1,6 +1,6 @@
-"""How much of the machine training uses: self-play beside its bare search, the learner beside bare convolutions.
+"""How much of the machine training uses: self-play against its search alone, the learner against bare convolutions.
 
-On CPUs there is also self-play beside pgx and mctx as they come, JAX's own settings included, with the same network.
+On CPUs also self-play against pgx and mctx with the same network and the default settings of JAX.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -19,23 +19,23 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
+from tabia.networks import compute_type
 from tabia.networks.presets import tower
+from tabia.networks.summary import counts
 from tabia.training import state as states
-from tabia.training.budget import operations
 from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
 from tabia.training.learning.learner import TrainState
-from tabia.training.learning.precision import compute_type
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.selfplay.play import make_search
 from tabia.training.state import State, playing
 
-METHOD = "median of 3 calls after compilation, the sides taking turns"
+METHOD = "median of 3 calls after compilation, alternating"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: our rate, what it is compared with, and the ratio."""
+    """One comparison: our speed, the reference, and the ratio."""
 
     what: str
     ours: float
@@ -45,12 +45,12 @@ class Row:
     unit: str
     device: str
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def config(*, small: bool) -> Config:
-    """What is measured: Connect 4 with a 64 x 5 network on CPUs, 128 x 5 elsewhere."""
+    """The configuration measured: Connect 4 with a 64 x 5 network on CPUs, 128 x 5 elsewhere."""
     if small:
         return Config(
             game="connect4",
@@ -71,14 +71,14 @@ def config(*, small: bool) -> Config:
 
 
 def run(*, repeats: int = 3) -> Iterator[Row]:
-    """Measure, yielding a row as soon as it is known."""
+    """Measure, yielding each row when it is ready."""
     on_cpu = jax.default_backend() == "cpu"
     plan = Plan(config(small=on_cpu))
     state = states.begin(plan)
     yield _selfplay(plan, state, repeats)
     yield _learner(plan, state, repeats)
     if on_cpu:
-        yield from _rival(plan, state, repeats)
+        yield from _reference(plan, state, repeats)
 
 
 def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
@@ -90,7 +90,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     @jax.jit
     def alone(weights: Any, roots: Any) -> Array:
         def once(carry: Array, index: Array) -> tuple[Array, None]:
-            return carry + search.explore(weights, roots, jax.random.key(index)).values.sum(), None
+            return carry + search.run_unchecked(weights, roots, jax.random.key(index)).values.sum(), None
 
         return jax.lax.scan(once, jnp.float32(0), jnp.arange(settings.plies))[0]
 
@@ -101,7 +101,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     ]
     work = settings.games * settings.plies * plan.config.search.simulations
     ours, bare = (work / taken for taken in seconds(calls, repeats))
-    return Row("self-play", ours, "the search alone", bare, ours / bare, "simulations/s", _device())
+    return _row("self-play", ours, "the search alone", bare, unit="simulations/s")
 
 
 def _learner(plan: Plan, state: State, repeats: int) -> Row:
@@ -112,23 +112,23 @@ def _learner(plan: Plan, state: State, repeats: int) -> Row:
         fresh = jax.tree.map(jnp.copy, state.train_state)
         return plan.learner.learn(TrainState(*fresh), buffer, jax.random.key(2), 1e-3)
 
-    rate = _convolution_rate(plan, repeats)
-    work = 3 * operations(plan.network) * settings.batch_size * settings.steps  # backward is twice forward
+    bare = _convolution_speed(plan, repeats)
+    work = 3 * counts(plan.network).operations * settings.batch_size * settings.steps  # backward is twice forward
     ours = work / seconds([learn], repeats)[0]
-    return Row("learner", ours / 1e12, "bare convolutions", rate / 1e12, ours / rate, "Tflop/s", _device())
+    return _row("learner", ours / 1e12, "bare convolutions", bare / 1e12, unit="Tflop/s")
 
 
 def _filled(plan: Plan, state: State) -> replay.ReplayBuffer:
-    """A replay full of random plies, ready to be learned from."""
+    """A replay buffer full of plies that are ready to learn from."""
     shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.boards[0].lanes, jax.random.key(0))[1]
-    buffer = replay.make_room(shapes, plan.rows)
+    buffer = replay.make_buffer(shapes, plan.rows)
     spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.boards[0].lanes.states)
     plies = buffer.plies._replace(states=spots, full_search=jnp.ones_like(buffer.plies.full_search))
     return buffer._replace(plies=plies, ready=jnp.ones_like(buffer.ready), rows=jnp.int32(plan.rows))
 
 
-def _convolution_rate(plan: Plan, repeats: int) -> float:
-    """Operations per second of the tower's own convolution, called in a compiled loop at the learner's batch."""
+def _convolution_speed(plan: Plan, repeats: int) -> float:
+    """Operations per second of the convolution of the tower, in a compiled loop at the batch size of the learner."""
     filters, batch, rounds = plan.config.network.filters, plan.config.learner.batch_size, 20
     height, width, _ = plan.game.observation_shape
     dtype = compute_type(plan.config.learner.precision)
@@ -146,15 +146,15 @@ def _convolution_rate(plan: Plan, repeats: int) -> float:
     return work / seconds([partial(loop, start, kernel)], repeats)[0]
 
 
-def _rival(plan: Plan, state: State, repeats: int) -> Iterator[Row]:
-    """Self-play by pgx and mctx in a process of their own, where JAX is as it comes."""
+def _reference(plan: Plan, state: State, repeats: int) -> Iterator[Row]:
+    """Self-play with pgx and mctx, in a process with the default settings of JAX."""
     try:
         import mctx  # noqa: F401
         import pgx  # noqa: F401
     except ImportError:
         return
-    # JAX is started before Tabia is imported, so that Tabia's settings come too late to help.
-    code = "import jax; jax.devices(); from tabia.benchmarks.training import rival; rival()"
+    # JAX starts before Tabia is imported, so that Tabia's settings have no effect.
+    code = "import jax; jax.devices(); from tabia.benchmarks.training import reference; reference()"
     variables = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
     settings = plan.config.selfplay
     work = settings.games * settings.plies * plan.config.search.simulations
@@ -164,18 +164,18 @@ def _rival(plan: Plan, state: State, repeats: int) -> Iterator[Row]:
         ours.append(
             work / seconds([lambda: plan.selfplay.play(playing(state), state.boards[0].lanes, jax.random.key(1))], 1)[0]
         )
-        told = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
-        theirs.append(float(json.loads(told.stdout.splitlines()[-1])["rate"]))
+        done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+        theirs.append(float(json.loads(done.stdout.splitlines()[-1])["rate"]))
     one, other = sorted(ours)[repeats // 2], sorted(theirs)[repeats // 2]
-    yield Row("self-play", one, "pgx and mctx as they come", other, one / other, "simulations/s", _device())
+    yield _row("self-play", one, "pgx and mctx with default settings", other, unit="simulations/s")
 
 
-def rival() -> None:
-    """Print the simulations per second of self-play as pgx's own example writes it, with the same network."""
+def reference() -> None:
+    """Print the simulations per second of self-play as in the AlphaZero example of pgx, with the same network."""
     import mctx
     import pgx
 
-    plan = Plan(replace(config(small=True)))
+    plan = Plan(config(small=True))
     settings, simulations = plan.config.selfplay, plan.config.search.simulations
     environment = pgx.make("connect_four")
     network = plan.network
@@ -216,5 +216,13 @@ def rival() -> None:
     print(json.dumps({"rate": settings.games * settings.plies * simulations / taken}))
 
 
-def _device() -> str:
-    return jax.devices()[0].device_kind
+def _row(what: str, ours: float, beside: str, other: float, *, unit: str) -> Row:
+    return Row(
+        what=what,
+        ours=ours,
+        beside=beside,
+        other=other,
+        ratio=ours / other,
+        unit=unit,
+        device=jax.devices()[0].device_kind,
+    )

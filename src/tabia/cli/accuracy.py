@@ -9,40 +9,56 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import printing
-from tabia.cli.games import GameId, Json, Seed
+from tabia.cli.options import GameId, Json, PlayerSpec, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.accuracy import Agreement, Group
+    from tabia.evaluation.positions import PositionSet
+    from tabia.games import Game
+    from tabia.players.perfect import Oracle
 
-PlayerSpec = Annotated[str, typer.Argument(metavar="PLAYER", help="A player such as mcts:simulations=800.")]
-_COUNT = "Random positions, distinct and evenly spread over plies."
-_DEFAULT = 1000
-_FILE = "Positions instead: one line of moves each; an empty line is the start."
-_PLIES = "Moves made in random positions; from 0 to 82% of the longest game."
+_DEFAULT_COUNT = 1000
 Count = Annotated[
-    int | None, typer.Option("--positions", min=1, max=1_000_000, help=_COUNT, show_default=str(_DEFAULT))
+    int | None,
+    typer.Option(
+        "--positions",
+        min=1,
+        max=1_000_000,
+        help="Number of random positions, distinct and evenly spread over the plies.",
+        show_default=str(_DEFAULT_COUNT),
+    ),
 ]
-Given = Annotated[Path | None, typer.Option("--file", help=_FILE)]
+File = Annotated[
+    Path | None,
+    typer.Option("--file", help="Read the positions from a file: one line of moves each; an empty line is the start."),
+]
 Losable = Annotated[
     float | None,
-    typer.Option(min=0.0, max=1.0, help="Choose them so that in this share of them some move loses value."),
+    typer.Option(min=0.0, max=1.0, help="Select positions so that some move loses value in this fraction of them."),
 ]
-Every = Annotated[bool, typer.Option("--all", help="Every position of a small game instead.")]
-Plies = Annotated[str | None, typer.Option(metavar="FIRST,LAST", help=_PLIES)]
+Every = Annotated[bool, typer.Option("--all", help="Use every position of a small game.")]
+Plies = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FIRST,LAST",
+        help="Range of plies of the random positions.",
+        show_default="0 to 82% of the longest game",
+    ),
+]
 
 
 def accuracy(
     game_id: GameId,
     player: PlayerSpec,
     count: Count = None,
-    file: Given = None,
+    file: File = None,
     plies: Plies = None,
     losable: Losable = None,
     every: Every = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Compare a player's moves with perfect play: value kept, fastest win, mean loss; and its values, if it gives any.
+    """Compare a player with perfect play: moves that keep the value, fastest wins, mean loss, and reported values.
 
     Examples:
       [bold]tabia accuracy tictactoe greedy --positions 200[/]
@@ -50,48 +66,58 @@ def accuracy(
       [bold]tabia accuracy connect4 az:connect4 --positions 10000 --losable 0.8[/]
       [bold]tabia accuracy connect3 az:connect3,simulations=25 --all[/]
     """
-    from tabia import players as room
+    from tabia import players
     from tabia.evaluation import positions
-    from tabia.evaluation.accuracy import agreement, is_losable
+    from tabia.evaluation.accuracy import agreement
     from tabia.games import make
     from tabia.players import perfect
 
-    _check_together(file, every, {"--positions": count, "--plies": plies, "--losable": losable})
-    count = count or _DEFAULT
+    _check_exclusive(file, every, {"--positions": count, "--plies": plies, "--losable": losable})
     game = make(game_id)
-    made = room.make(player, game)
-    judge = perfect.make(game).oracle
+    compared = players.make(player, game)
+    oracle = perfect.PerfectPlayer(game).oracle
     if file is not None:
-        asked = positions.read(game, file)
-        for refusal in asked.refused:
-            typer.echo(f"tabia: {refusal}", err=True)
+        chosen = positions.load(game, file)
+        for reason in chosen.rejected:
+            typer.echo(f"tabia: {reason}", err=True)
     elif every:
-        asked = positions.every(game)
-    elif losable is None:
-        asked = positions.draw(game, count, plies=None if plies is None else _span(plies), seed=seed)
+        chosen = positions.every(game)
     else:
-        drawn = positions.draw(game, 2 * count, plies=None if plies is None else _span(plies), seed=seed)
-        typer.echo(f"Solving {len(drawn):,} positions to choose from.", err=True)
-        with printing.progress("positions", len(drawn)) as bar:
-            found = is_losable(game, drawn, judge, told=bar)
-        asked = positions.with_share(drawn, found, count, losable)
-        if len(asked) < count:
-            typer.echo(f"tabia: no more than {len(asked):,} of them will do.", err=True)
-    with printing.progress("positions", len(asked)) as bar:
-        result = agreement(made, asked, seed=seed, told=bar, judge=judge)
+        span = None if plies is None else _span(plies)
+        chosen = _draw(game, oracle, count or _DEFAULT_COUNT, span, losable, seed)
+    with printing.progress("positions", len(chosen)) as bar:
+        result = agreement(compared, chosen, seed=seed, progress=bar, oracle=oracle)
     if as_json:
-        printing.print_json(asdict(result) | {"refused": list(asked.refused)})
+        printing.print_json(asdict(result) | {"rejected": list(chosen.rejected)})
     else:
         _print(result)
 
 
-def _check_together(file: Path | None, every: bool, drawing: dict[str, object]) -> None:
+def _draw(
+    game: Game, oracle: Oracle, count: int, plies: tuple[int, int] | None, losable: float | None, seed: int
+) -> PositionSet:
+    from tabia.evaluation import positions
+    from tabia.evaluation.accuracy import is_losable
+
+    if losable is None:
+        return positions.draw(game, count, plies=plies, seed=seed)
+    drawn = positions.draw(game, 2 * count, plies=plies, seed=seed)
+    typer.echo(f"Solving {len(drawn):,} positions to select from.", err=True)
+    with printing.progress("positions", len(drawn)) as bar:
+        found = is_losable(game, drawn, oracle, progress=bar)
+    chosen = positions.with_losable(drawn, found, count, losable)
+    if len(chosen) < count:
+        typer.echo(f"tabia: only {len(chosen):,} of them can be used.", err=True)
+    return chosen
+
+
+def _check_exclusive(file: Path | None, every: bool, drawing: dict[str, object]) -> None:
     from tabia.core.errors import TabiaError
 
-    given = [name for name, value in (("--file", file is not None), ("--all", every)) if value]
+    sources = [name for name, given in (("--file", file is not None), ("--all", every)) if given]
     drawn = [name for name, value in drawing.items() if value is not None]
-    if len(given) > 1 or (given and drawn):
-        raise TabiaError(f"{' and '.join([*given, *drawn])} do not go together: each says which positions to take.")
+    if len(sources) > 1 or (sources and drawn):
+        raise TabiaError(f"{' and '.join([*sources, *drawn])} cannot be combined: each selects the positions.")
 
 
 def _span(text: str) -> tuple[int, int]:
@@ -99,7 +125,7 @@ def _span(text: str) -> tuple[int, int]:
 
     first, comma, last = text.partition(",")
     if not comma or not first.strip().isdecimal() or not last.strip().isdecimal():
-        raise TabiaError(f"--plies {text}: two whole numbers are needed, as in 0,34.")
+        raise TabiaError(f"--plies {text}: expected two whole numbers, as in 0,34.")
     return int(first), int(last)
 
 
@@ -117,10 +143,11 @@ def _print(result: Agreement) -> None:
         f"\nValues: the sign is right in {values.sign:.1%} of {values.decided} positions that are won or lost; "
         f"mean error {values.error:.3f}."
     )
-    bins = printing.table("value said", "positions", "said", "true", right=("positions", "said", "true"))
+    numbers = ("positions", "mean value", "true mean")
+    bins = printing.table("value", *numbers, right=numbers)
     for part in values.calibration:
         bins.add_row(
-            f"{part.low:+.1f} to {part.high:+.1f}", str(part.positions), f"{part.said:+.2f}", f"{part.true:+.2f}"
+            f"{part.low:+.1f} to {part.high:+.1f}", str(part.positions), f"{part.predicted:+.2f}", f"{part.true:+.2f}"
         )
     console.print(bins)
 
@@ -130,9 +157,9 @@ def _cells(group: Group) -> list[str]:
         group.name,
         str(group.positions),
         str(group.losable),
-        f"{group.keeps:.1%}",
+        f"{group.agreement:.1%}",
         f"{group.low:.1%} to {group.high:.1%}",
-        f"{group.keeps_where_losable:.1%}",
+        f"{group.agreement_where_losable:.1%}",
         f"{group.fastest:.1%}",
         f"{group.loss:.3f}",
     ]

@@ -1,4 +1,4 @@
-"""`tabia analyze`: what a player thinks of a position, or of a file of positions."""
+"""`tabia analyze`: what a player thinks of a position, or of every position in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabia.cli import printing
-from tabia.cli.games import GameId, Json, Seed, status
+from tabia.cli.games import status
+from tabia.cli.options import GameId, Json, Moves, Seed
 from tabia.cli.printing import escape
 from tabia.core.text import printable, quote
 
@@ -19,32 +20,34 @@ if TYPE_CHECKING:
     from tabia.players.analysis import Analysis
     from tabia.players.reading import Refused
 
-Spec = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who looks at it; docs/players.md lists players.")]
-Moves = Annotated[str, typer.Option(help="The moves that lead to the position; none is the start.")]
-Positions = Annotated[
-    Path | None, typer.Option(help="A file of positions, one line of moves each; - means standard input.")
+Spec = Annotated[
+    str, typer.Option("--player", metavar="SPEC", help="The player that analyzes; docs/players.md lists players.")
 ]
-Tree = Annotated[Path | None, typer.Option(help="Draw the search tree as an SVG picture.")]
-Batch = Annotated[int, typer.Option(min=1, help="Positions of a file looked at side by side.")]
+PositionsFile = Annotated[
+    Path | None,
+    typer.Option("--positions", help="A file of positions, one line of moves each; - means standard input."),
+]
+Tree = Annotated[Path | None, typer.Option(help="Save the search tree as SVG, DOT (.dot) or text (.txt).")]
+Batch = Annotated[int, typer.Option(min=1, help="Positions of a file analyzed side by side.")]
 
-ILLEGAL_LINES = 1  # the exit code when some lines of a file named no position
+EXIT_ILLEGAL_LINES = 1
+"""The exit code if some lines of a file do not lead to a position."""
 
 
 def analyze(
     game_id: GameId,
     player: Spec = "mcts:simulations=800",
     moves: Moves = "",
-    positions: Positions = None,
+    positions: PositionsFile = None,
     tree: Tree = None,
     as_json: Json = False,
     batch: Batch = 1024,
     seed: Seed = 0,
 ) -> None:
-    """Tell what a player thinks of a position: its move, odds, visits, values, and the line it expects.
+    """Show what a player thinks of a position: its move, policy, visits, values, and the line it expects.
 
-    With --positions, an empty line is the start of a game; with --json each line is answered by one line of JSON. A
-    line that names no position is told with its number and the legal moves, the others are answered all the same, and
-    the exit code is 1.
+    With --positions, an empty line is the start of a game, and --json prints one line of JSON per position. An illegal
+    line is reported with its number and the legal moves; the other lines are still analyzed, and the exit code is 1.
 
     Examples:
       [bold]tabia analyze connect4 --player mcts:simulations=800 --moves 4453[/]
@@ -61,45 +64,43 @@ def analyze(
         _one(game, chosen, moves, tree, as_json, seed)
         return
     if moves or tree is not None:
-        raise TabiaError("--positions brings its own moves and draws no tree; leave --moves and --tree out.")
-    lines, refused = printing.lines(positions), 0
+        raise TabiaError("--positions cannot be combined with --moves or --tree; leave --moves and --tree out.")
+    lines, rejected = printing.lines(positions), 0
     with printing.progress("positions", len(lines)) as bar:
         for answers in _answers(game, chosen, lines, batch, seed):
             with bar.hidden():
                 _print_answers(answers, as_json)
             bar(answers[-1]["line"])
-            refused += sum("error" in answer for answer in answers)
-    raise typer.Exit(ILLEGAL_LINES if refused else 0)
+            rejected += sum("error" in answer for answer in answers)
+    raise typer.Exit(EXIT_ILLEGAL_LINES if rejected else 0)
 
 
 def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
-    import jax
-
     from tabia.core.errors import TabiaError
     from tabia.games.session import Session
-    from tabia.players.analysis import look
+    from tabia.players.analysis import analyze
     from tabia.search import picture
 
-    states = Session.from_moves(game, moves, seed=seed).states
-    found = look(player, states[-1], jax.random.key(seed), len(states) - 1)
+    session = Session.from_moves(game, moves, seed=seed)
+    found = analyze(player, session, seed=seed)
     if as_json:
-        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.fields()})
+        printing.print_json({"game": game.id, "player": player.spec, "moves": moves, **found.to_dict()})
     else:
-        typer.echo(f"{game.draw(states[-1])}\n\n{status(game, states[-1])}\n")
+        typer.echo(f"{game.draw(session.state)}\n\n{status(game, session.state)}\n")
         _print(player, found)
     if tree is not None:
         if found.tree is None:
-            raise TabiaError(f"{player.spec} grew no tree here; players that do: mcts and az.")
-        printing.save(tree, picture.svg(found.tree))
-        typer.echo(f"Tree drawn in {tree}.", err=True)
+            raise TabiaError(f"{player.spec} has no search tree here; mcts and az have one.")
+        printing.save(tree, picture.render(found.tree, tree.suffix))
+        typer.echo(f"Tree saved in {tree}.", err=True)
 
 
 def _print(player: Player, found: Analysis) -> None:
     console = printing.console()
     if found.move is None:
         return
-    drawn = f", drawn at random; it recommends [bold]{escape(found.recommended)}[/]" if found.recommended else ""
-    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/]{drawn}.")
+    recommended = f", drawn at random; it recommends [bold]{escape(found.recommended)}[/]" if found.recommended else ""
+    console.print(f"[bold]{escape(player.spec)}[/] plays [bold green]{escape(found.move)}[/]{recommended}.")
     columns = {"policy": found.policy, "visits": found.visits, "value": found.values, "score": found.scores}
     known = {heading: numbers for heading, numbers in columns.items() if numbers}
     if known:
@@ -123,18 +124,19 @@ def _cell(heading: str, number: float | None) -> str:
 
 
 def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int) -> Iterator[list[dict[str, Any]]]:
-    """One answer per line, in order, as many at a time as are looked at side by side."""
+    """One answer per line, in order, in lists of at most `batch`."""
     import jax
 
-    from tabia.players.analysis import analyze
-    from tabia.players.reading import power_of_two, read
+    from tabia.core.batching import padded_size
+    from tabia.players.analysis import analyze_batch
+    from tabia.players.reading import read
 
-    width = power_of_two(min(batch, len(lines)))  # of every part, so that all share their programs
+    width = padded_size(min(batch, len(lines)))  # the same for every part, so that they share compiled programs
     for first in range(0, len(lines), batch):
         part = lines[first : first + batch]
         found = read(game, part, seed=seed, width=width)
         key = jax.random.fold_in(jax.random.key(seed), first)
-        answers = analyze(player, found.states, key, found.plies, count=len(part))
+        answers = analyze_batch(player, found.states, key, found.plies, count=len(part))
         yield [
             {"line": first + index + 1, "moves": part[index], **_answer(answer, found.refused.get(index))}
             for index, answer in enumerate(answers)
@@ -144,7 +146,7 @@ def _answers(game: Game, player: Player, lines: list[str], batch: int, seed: int
 def _answer(answer: Analysis, refused: Refused | None) -> dict[str, Any]:
     if refused is not None:
         return {"move": None, "error": refused.reason, "legal": refused.legal}
-    return answer.fields()
+    return answer.to_dict()
 
 
 def _print_answers(answers: list[dict[str, Any]], as_json: bool) -> None:

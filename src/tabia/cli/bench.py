@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from tabia.cli import printing
+from tabia.cli.options import Json, JsonLines, ReportOut
 
 if TYPE_CHECKING:
-    from tabia.benchmarks.games import Row
-    from tabia.benchmarks.report import Row as AnyRow
-    from tabia.benchmarks.search import Row as SearchRow
+    from tabia.benchmarks.report import Row
 
-Line = TypeVar("Line", bound="AnyRow")
+AnyRow = TypeVar("AnyRow", bound="Row")
+Quick = Annotated[bool, typer.Option("--quick", help="A rough figure in a few seconds.")]
 
 app = typer.Typer(no_args_is_help=True, help="Measure how fast Tabia is on this machine.")
 
@@ -29,238 +29,280 @@ def bench() -> None:
 @app.command("games")
 def games(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to measure; all, if none is named.")
+        list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to measure.", show_default="all")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A rough figure in a few seconds.")] = False,
+    quick: Quick = False,
     batch: Annotated[int, typer.Option(min=1, max=2**20, help="Games played side by side.")] = 1024,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    as_json: Json = False,
+    out: ReportOut = None,
 ) -> None:
-    """Steps per second of random play, beside pgx's own rules of the same game.
+    """Measure steps per second of random play, and those of pgx for the games that it has.
 
-    Both sides play the same way in the same run; the figures are medians of stretches taken in turns.
+    Both libraries run the same loop in the same process. The figures are medians of alternating runs.
 
     Examples:
       [bold]tabia bench games[/]
       [bold]tabia bench games connect4 --batch 8192 --out connect4.json[/]
     """
-    from tabia.benchmarks import games as measured
-    from tabia.benchmarks import report
+    from tabia.benchmarks import games as benchmark
 
-    effort = measured.QUICK if quick else measured.THOROUGH
+    effort = benchmark.QUICK if quick else benchmark.THOROUGH
     rows = []
-    for row in measured.run(ids, batch=batch, effort=effort):
+    for row in benchmark.run(ids, batch=batch, effort=effort):
         rows.append(row)
         if sys.stderr.isatty():
             typer.echo(f"{row.game} measured", err=True)
-    if out is not None:
-        printing.save(out, report.text(rows, str(effort), command=" ".join(["tabia", *sys.argv[1:]])))
+    _save_report(rows, str(effort), out)
     if as_json:
-        printing.print_json([row.fields() for row in rows])
-    else:
-        _print(rows)
-
-
-def _print(rows: list[Row]) -> None:
-    heading = ("Tabia, steps/s", "pgx, steps/s", "ratio", "batch")
-    table = printing.table("game", *heading, "device", right=heading)
-    for row in rows:
-        theirs = "-" if row.pgx is None else f"{row.pgx:,.0f}"
-        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}x"
-        table.add_row(row.game, f"{row.ours:,.0f}", theirs, ratio, str(row.batch), row.device)
-    printing.console().print(table)
+        printing.print_json([row.to_dict() for row in rows])
+        return
+    _print_table(
+        ("game",),
+        ("Tabia, steps/s", "pgx, steps/s", "ratio", "batch"),
+        (
+            (
+                row.game,
+                f"{row.ours:,.0f}",
+                _or_dash(row.pgx, ",.0f"),
+                _or_dash(row.ratio, ".2f", "x"),
+                str(row.batch),
+                row.device,
+            )
+            for row in rows
+        ),
+        last=("device",),
+    )
 
 
 @app.command("search")
 def search(
     quick: Annotated[bool, typer.Option("--quick", help="Three small cases, within 45 seconds on two cores.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
 ) -> None:
-    """Simulations per second of our search on Connect 4, beside mctx's with the same rules and network.
+    """Measure simulations per second of the search on Connect 4, and those of mctx with the same rules and network.
 
-    Cases: Gumbel and PUCT, without and with a 64 x 5 network, simulations 32 to 800, three batch sizes; and the rate of
-    the network alone at the same batch. The full set takes about half an hour on two cores.
+    Cases: Gumbel and PUCT, without and with a 64 x 5 network, 32 to 800 simulations, three batch sizes; and the speed
+    of the network alone at the same batch size. The full set takes about half an hour on two cores.
 
     Examples:
       [bold]tabia bench search --quick[/]
       [bold]tabia bench search --json --out search.json[/]
     """
-    from tabia.benchmarks import report
-    from tabia.benchmarks import search as measured
+    from tabia.benchmarks import search as benchmark
 
     rows = []
-    for row in measured.run(measured.cases(quick=quick)):
+    for row in benchmark.run(benchmark.cases(quick=quick)):
         rows.append(row)
         if as_json:
-            typer.echo(printing.json_line(row.fields()))
+            typer.echo(printing.json_line(row.to_dict()))
         elif sys.stderr.isatty():
             typer.echo(f"{row.rule} {row.network} {row.batch} x {row.simulations} measured", err=True)
-    if out is not None:
-        printing.save(out, report.text(rows, measured.METHOD, command=" ".join(["tabia", *sys.argv[1:]])))
-    if not as_json:
-        _print_search(rows)
+    _save_report(rows, benchmark.METHOD, out)
+    if as_json:
+        return
+    _print_table(
+        ("rule", "network"),
+        ("batch", "simulations", "Tabia, /s", "mctx, /s", "ratio", "network alone, /s", "share"),
+        (
+            (
+                row.rule,
+                row.network,
+                str(row.batch),
+                str(row.simulations),
+                f"{row.ours:,.0f}",
+                _or_dash(row.mctx, ",.0f"),
+                _or_dash(row.ratio, ".1f", "x"),
+                _or_dash(row.network_alone, ",.0f"),
+                _or_dash(row.share, ".2f"),
+            )
+            for row in rows
+        ),
+    )
 
 
 @app.command("leaves")
 def leaves(
     agent: Annotated[
-        str | None, typer.Option(help="A run, a file of weights or a shipped agent; without, only speed is measured.")
+        str | None,
+        typer.Option(
+            help="A run, a weights file or an agent in the package.",
+            show_default="fresh weights, measured for speed only",
+        ),
     ] = None,
-    compared: Annotated[int, typer.Option(min=0, help="Positions on which the moves are compared; 0 for none.")] = 500,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    compared: Annotated[int, typer.Option(min=0, help="Number of positions on which to compare the moves.")] = 500,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
 ) -> None:
-    """One game alone: several leaves a step against one, in speed and in the moves chosen.
+    """Measure one search with several leaves per step: speed, and agreement with one leaf per step.
 
-    800 simulations of one Connect 4 position with a 64 x 5 network, or an agent's own.
+    800 simulations of one Connect 4 position with a 64 x 5 network, or that of an agent.
 
     Example:
       [bold]tabia bench leaves --agent runs/connect4[/]
     """
-    from tabia.benchmarks import leaves as measured
+    from tabia.benchmarks import leaves as benchmark
 
-    rows = _gather(
-        measured.run(agent, compared=compared), "median of 5 searches after compilation", out, as_json=as_json
-    )
+    rows = _collect(benchmark.run(agent, compared=compared), benchmark.METHOD, out, as_json=as_json)
     if not as_json:
-        heading = ("leaves", "seconds", "ratio", "same move")
-        table = printing.table(*heading, right=heading)
-        for row in rows:
-            same = "-" if row.agreement is None else f"{row.agreement:.1%}"
-            table.add_row(str(row.leaves), f"{row.seconds:.4f}", f"{row.ratio:.2f}x", same)
-        printing.console().print(table)
+        _print_table(
+            (),
+            ("leaves", "seconds", "ratio", "same move"),
+            (
+                (str(row.leaves), f"{row.seconds:.4f}", f"{row.ratio:.2f}x", _or_dash(row.agreement, ".1%"))
+                for row in rows
+            ),
+        )
 
 
 @app.command("rollouts")
 def rollouts(
-    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions our side searches side by side.")] = 256,
-    cores: Annotated[int, typer.Option(min=1, help="Cores our side may use; OpenSpiel's bot uses one.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions that Tabia searches side by side.")] = 256,
+    cores: Annotated[int, typer.Option(min=1, help="Cores that Tabia may use; the bot of OpenSpiel uses one.")] = 1,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
 ) -> None:
-    """Rollouts per second of our MCTS on Connect 4, beside OpenSpiel's C++ bot with the same rule and budget.
+    """Measure rollouts per second of MCTS on Connect 4, and those of OpenSpiel's C++ bot with the same settings.
 
-    Without OpenSpiel (the extra [bold]spiel[/]) our side is measured alone.
+    Without OpenSpiel (the extra [bold]spiel[/]) only Tabia is measured.
 
     Examples:
       [bold]tabia bench rollouts[/]
       [bold]tabia bench rollouts --cores 2 --json[/]
     """
-    from tabia.benchmarks import rollouts as measured
+    from tabia.benchmarks import rollouts as benchmark
 
-    used = measured.confine(cores)
-    rows = _gather(measured.run(batch=batch, cores=used), measured.METHOD, out, as_json=as_json)
+    used = benchmark.confine(cores)
+    rows = _collect(benchmark.run(batch=batch, cores=used), benchmark.METHOD, out, as_json=as_json)
     if not as_json:
-        heading = ("simulations", "batch", "cores", "Tabia, /s", "OpenSpiel, /s", "ratio")
-        table = printing.table(*heading, right=heading)
-        for row in rows:
-            theirs = "-" if row.open_spiel is None else f"{row.open_spiel:,.0f}"
-            ratio = "-" if row.ratio is None else f"{row.ratio:.1f}x"
-            table.add_row(str(row.simulations), str(row.batch), str(row.cores), f"{row.ours:,.0f}", theirs, ratio)
-        printing.console().print(table)
+        _print_table(
+            (),
+            ("simulations", "batch", "cores", "Tabia, /s", "OpenSpiel, /s", "ratio"),
+            (
+                (
+                    str(row.simulations),
+                    str(row.batch),
+                    str(row.cores),
+                    f"{row.ours:,.0f}",
+                    _or_dash(row.open_spiel, ",.0f"),
+                    _or_dash(row.ratio, ".1f", "x"),
+                )
+                for row in rows
+            ),
+        )
 
 
 @app.command("networks")
 def networks(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets to measure; all, if none is named.")
+        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets to measure.", show_default="all")
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions side by side.")] = 256,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions per call.")] = 256,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
 ) -> None:
-    """Positions per second of the preset networks on Connect 4: folded for playing, and in a step of training.
+    """Measure positions per second of the preset networks on Connect 4: folded for playing, and in a training step.
 
     Examples:
       [bold]tabia bench networks[/]
       [bold]tabia bench networks dense tower --batch 1024 --json[/]
     """
-    from tabia.benchmarks import networks as measured
+    from tabia.benchmarks import networks as benchmark
 
-    rows = _gather(measured.run(names, batch=batch), measured.METHOD, out, as_json=as_json)
+    rows = _collect(benchmark.run(names, batch=batch), benchmark.METHOD, out, as_json=as_json)
     if not as_json:
-        heading = ("trainable", "batch", "playing, /s", "training, /s")
-        table = printing.table("network", *heading, right=heading)
-        for row in rows:
-            table.add_row(
-                row.network, f"{row.trainable:,}", str(row.batch), f"{row.forward:,.0f}", f"{row.training:,.0f}"
-            )
-        printing.console().print(table)
-
-
-def _gather(found: Iterable[Line], method: str, out: Path | None, *, as_json: bool) -> list[Line]:
-    """The rows, each told as JSON as soon as it is known if wanted, and the report written."""
-    from tabia.benchmarks import report
-
-    rows = []
-    for row in found:
-        rows.append(row)
-        if as_json:
-            typer.echo(printing.json_line(row.fields()))
-    if out is not None:
-        printing.save(out, report.text(rows, method, command=" ".join(["tabia", *sys.argv[1:]])))
-    return rows
-
-
-def _print_search(rows: list[SearchRow]) -> None:
-    heading = ("batch", "simulations", "Tabia, /s", "mctx, /s", "ratio", "network alone, /s", "share")
-    table = printing.table("rule", "network", *heading, right=heading)
-    for row in rows:
-        numbers = (row.ours, row.mctx, row.network_alone)
-        ours, theirs, alone = ("-" if number is None else f"{number:,.0f}" for number in numbers)
-        ratio = "-" if row.ratio is None else f"{row.ratio:.1f}x"
-        share = "-" if row.share is None else f"{row.share:.2f}"
-        table.add_row(row.rule, row.network, str(row.batch), str(row.simulations), ours, theirs, ratio, alone, share)
-    printing.console().print(table)
+        _print_table(
+            ("network",),
+            ("trainable", "batch", "playing, /s", "training, /s"),
+            (
+                (row.network, f"{row.trainable:,}", str(row.batch), f"{row.forward:,.0f}", f"{row.training:,.0f}")
+                for row in rows
+            ),
+        )
 
 
 @app.command("training")
-def training(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
-) -> None:
-    """How much of the machine training uses.
+def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
+    """Measure how much of the machine training uses; takes a few minutes.
 
-    Self-play beside its bare search, the learner beside bare convolutions, and on CPUs self-play beside pgx and mctx as
-    they come, all with the same network: 64 x 5 on CPUs, 128 x 5 elsewhere. A few minutes.
+    Self-play is compared with its bare search, the learner with bare convolutions, and on CPUs self-play with pgx and
+    mctx, all with the same network: 64 x 5 on CPUs, 128 x 5 elsewhere.
 
     Example:
       [bold]tabia bench training --json[/]
     """
-    from tabia.benchmarks import training as measured
+    from tabia.benchmarks import training as benchmark
 
-    rows = _gather(measured.run(), measured.METHOD, out, as_json=as_json)
+    rows = _collect(benchmark.run(), benchmark.METHOD, out, as_json=as_json)
     if not as_json:
-        heading = ("ours", "other", "ratio")
-        table = printing.table("what", "beside", "unit", *heading, right=heading)
-        for row in rows:
-            table.add_row(row.what, row.beside, row.unit, f"{row.ours:,.1f}", f"{row.other:,.1f}", f"{row.ratio:.2f}")
-        printing.console().print(table)
+        _print_table(
+            ("what", "beside", "unit"),
+            ("ours", "other", "ratio"),
+            (
+                (row.what, row.beside, row.unit, f"{row.ours:,.1f}", f"{row.other:,.1f}", f"{row.ratio:.2f}")
+                for row in rows
+            ),
+        )
 
 
 @app.command("first-move")
 def first_move(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Shipped agents to measure; all, if none is named.")
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Agents to measure.", show_default="all")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row instead of a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write a JSON report with machine, versions and date.")] = None,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
 ) -> None:
-    """Seconds to the first move of shipped agents, with an empty and with a warm compilation cache.
+    """Measure the seconds to the first move of the agents in the package, with an empty and a warm compilation cache.
 
-    Each figure comes from a fresh process and is clocked after its imports. Half a minute per agent on two cores.
+    Every figure comes from a fresh process, measured after its imports. Half a minute per agent on two cores.
 
     Example:
       [bold]tabia bench first-move othello[/]
     """
-    from tabia.benchmarks import first_move as measured
+    from tabia.benchmarks import first_move as benchmark
 
-    rows = _gather(measured.run(names), measured.METHOD, out, as_json=as_json)
-    if not as_json:
-        heading = ("empty, s", "of it loading", "warm, s", "of it loading", "CPU empty, s", "CPU warm, s")
-        table = printing.table("agent", *heading, right=heading)
-        for row in rows:
-            clocked = [number for one in (row.empty, row.warm) for number in (one.load + one.move, one.load)]
-            table.add_row(row.agent, *(f"{number:.2f}" for number in (*clocked, row.empty.cpu, row.warm.cpu)))
-        printing.console().print(table)
+    rows = _collect(benchmark.run(names), benchmark.METHOD, out, as_json=as_json)
+    if as_json:
+        return
+    headings = ("empty, s", "of it loading", "warm, s", "of it loading", "CPU empty, s", "CPU warm, s")
+    cells = []
+    for row in rows:
+        times = [time for one in (row.empty, row.warm) for time in (one.load + one.move, one.load)]
+        cells.append((row.agent, *(f"{time:.2f}" for time in (*times, row.empty.cpu, row.warm.cpu))))
+    _print_table(("agent",), headings, cells)
+
+
+def _collect(found: Iterable[AnyRow], method: str, out: Path | None, *, as_json: bool) -> list[AnyRow]:
+    """The rows; with `as_json` each is printed as soon as it is known."""
+    rows = []
+    for row in found:
+        rows.append(row)
+        if as_json:
+            typer.echo(printing.json_line(row.to_dict()))
+    _save_report(rows, method, out)
+    return rows
+
+
+def _save_report(rows: Iterable[Row], method: str, out: Path | None) -> None:
+    from tabia.benchmarks import report
+
+    if out is not None:
+        printing.save(out, report.text(list(rows), method, command=" ".join(["tabia", *sys.argv[1:]])))
+
+
+def _print_table(
+    names: tuple[str, ...],
+    numbers: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    last: tuple[str, ...] = (),
+) -> None:
+    table = printing.table(*names, *numbers, *last, right=numbers)
+    for row in rows:
+        table.add_row(*row)
+    printing.console().print(table)
+
+
+def _or_dash(number: float | None, shape: str, unit: str = "") -> str:
+    return "-" if number is None else f"{number:{shape}}{unit}"

@@ -1,4 +1,4 @@
-"""`tabia games`, `tabia show`, `tabia check`: what there is, how a position looks, whether rules keep the laws."""
+"""`tabia games`, `tabia show`, `tabia check`: list games, draw a position, check the rules of a game."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import typer
 from rich.padding import Padding
 
 from tabia.cli import printing
+from tabia.cli.options import GameId, Json, Moves, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
     from tabia.games import Game, State
     from tabia.games.laws import Verdict
 
-GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game's id, or file.py:Class for one of your own.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Moves = Annotated[str, typer.Option(help="Moves to play first; spaces are optional where names are clear.")]
 Picture = Annotated[Path | None, typer.Option(help="Write an SVG picture; - means standard output.")]
-Trials = Annotated[int, typer.Option("--games", min=1, max=100_000, help="Random games to play (fewer of long ones).")]
-_SEED = "Seed of everything random; the same seed gives the same output."
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help=_SEED, show_default=False)]
+Trials = Annotated[
+    int,
+    typer.Option("--games", min=1, max=100_000, help="Number of random games; fewer are played if games may be long."),
+]
 
 _HEADINGS = ("id", "seats", "actions", "observation", "longest", "scores", "version", "title")
 _FEW_HEADINGS = ("id", "seats", "title")
-_WIDE = 120  # columns of a terminal with room for all of them
+_WIDE = 120  # columns of a terminal that fits all headings
 
 
 def games(as_json: Json = False) -> None:
-    """List the games: those written here, and the doors to others.
+    """List Tabia's games and the adapters for others.
 
-    Every game also takes [bold]history=T[/], which shows its last T positions, as in connect4:history=4.
+    Every game has the parameter [bold]history=T[/]: its observation includes the last T positions, as in
+    connect4:history=4.
 
     Examples:
       [bold]tabia games[/]
@@ -42,7 +42,7 @@ def games(as_json: Json = False) -> None:
 
     known = [make(name) for name in ids()]
     if as_json:
-        printing.print_json({"games": [describe(game) for game in known], "doors": _doors()})
+        printing.print_json({"games": [describe(game) for game in known], "adapters": _adapters()})
         return
     console = printing.console()
     headings = _HEADINGS if console.width >= _WIDE else _FEW_HEADINGS
@@ -51,12 +51,12 @@ def games(as_json: Json = False) -> None:
         cells = dict(zip(_HEADINGS, _cells(game), strict=True))
         table.add_row(*(cells[heading] for heading in headings))
     console.print(table)
-    console.print("\nOther doors")
-    console.print(printing.pairs(_doors_in_words()))
+    console.print("\nAdapters")
+    console.print(printing.pairs(_adapter_texts()))
 
 
 def show(game_id: GameId, moves: Moves = "", svg: Picture = None, seed: Seed = 0) -> None:
-    """Draw a position: the start of a game, or what it is after some moves.
+    """Draw a position: the start of a game, or the position after some moves.
 
     Examples:
       [bold]tabia show connect4 --moves 4453[/]
@@ -73,11 +73,11 @@ def show(game_id: GameId, moves: Moves = "", svg: Picture = None, seed: Seed = 0
     typer.echo(f"{game.draw(state)}\n\n{status(game, state)}")
     if svg is not None:
         printing.save(svg, game.svg(state))
-        typer.echo(f"Drawn in {svg}.")
+        typer.echo(f"SVG written to {svg}.")
 
 
 def check(game_id: GameId, as_json: Json = False, trials: Trials = 64, seed: Seed = 0) -> None:
-    """Try every law of the protocol on a game; exit with 1 if one is broken.
+    """Check a game against every law of the protocol; exit with 1 if one is broken.
 
     Examples:
       [bold]tabia check connect4[/]
@@ -96,9 +96,9 @@ def check(game_id: GameId, as_json: Json = False, trials: Trials = 64, seed: See
 
 
 def status(game: Game, state: State) -> str:
-    """Who is to move and what is legal, or how the game ended; scores that are settled early are told too.
+    """The mover and the legal moves, or the scores of a finished game; scores that are final early are included.
 
-    People count seats from 1, as in the drawings; programs count them from 0.
+    For people seats count from 1, as in the drawings.
     """
     import numpy as np
 
@@ -124,25 +124,25 @@ def _print_verdicts(game_id: str, verdicts: list[Verdict]) -> None:
         console.print(f"[bold green]{escape(game_id)} keeps all {len(verdicts)} laws.[/]")
 
 
-def _doors() -> dict[str, list[str]]:
-    """The games of other libraries that have a fixed list, by the prefix of their ids."""
+def _adapters() -> dict[str, list[str]]:
+    """The games of adapters with a fixed list, by the prefix of their ids."""
     from tabia.games.adapters import pgx
 
     return {"pgx": sorted(pgx.BOARDS)}
 
 
-def _doors_in_words() -> dict[str, str]:
+def _adapter_texts() -> dict[str, str]:
     return {
-        "pgx:NAME": ", ".join(_doors()["pgx"]),
-        "spiel:NAME": "games of OpenSpiel by its own names, such as spiel:hex or spiel:amazons",
-        "file.py:Class": "a game of your own, in plain Python or as array rules: docs/own-game.md",
-        "GAME:history=T": "any of these, showing its last T positions",
-        "GAME:KEY=VALUE": "with parameters: chinese-checkers:fields=121,players=2,rules=people",
+        "pgx:NAME": ", ".join(_adapters()["pgx"]),
+        "spiel:NAME": "games of OpenSpiel, such as spiel:hex or spiel:amazons",
+        "file.py:Class": "your own game, in plain Python or as array rules: docs/own-game.md",
+        "GAME:history=T": "any of these, observing its last T positions",
+        "GAME:KEY=VALUE": "with parameters, such as chinese-checkers:fields=121,players=2,rules=people",
     }
 
 
 def describe(game: Game) -> dict[str, Any]:
-    """Everything a game declares, ready for JSON."""
+    """The declarations of a game, ready for JSON."""
     return {
         "id": game.id,
         "name": game.name,

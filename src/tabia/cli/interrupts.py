@@ -1,11 +1,11 @@
-"""How the command exits: on Ctrl-C and SIGTERM at any moment, and after a command has ended.
+"""Process exit: on Ctrl-C and SIGTERM at any moment, and at the end of a command.
 
-Python runs a signal handler in the main thread and only between two bytecodes, so one long compiled program delays it
-for as long as it runs, and an exception it raises is lost where a callback swallows it. Here nothing is raised: the
-C-level handler writes the signal's number to a pipe at once, and a thread that reads the pipe ends the process. It
-lets the command save its work (`on_interrupt`), prints one line and exits with 128 plus the number.
+Python runs a signal handler in the main thread between two bytecodes, so a long compiled program delays it, and an
+exception that it raises can be swallowed by a callback. Here nothing is raised: the C-level handler writes the number
+of the signal to a pipe at once, and a thread that reads the pipe ends the process. It lets the command save its work
+(`on_interrupt`), prints one line and exits with 128 plus the number.
 
-Every exit is an `os._exit` after flushing: an interpreter that finalizes while a compiled program still runs in
+Every exit is an `os._exit` after flushing, because an interpreter that finalizes while a compiled program runs in
 another thread crashes.
 """
 
@@ -15,22 +15,24 @@ import os
 import select
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-SECONDS = 1.2  # to save before the process exits; a command that needs longer says so
-_AGAIN = 0.8  # seconds left after a second signal
+SECONDS = 1.2
+"""The default time for saving before the process exits."""
+_SECOND_SIGNAL = 0.8  # seconds left after a second signal
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _SHOW_CURSOR, _CLEAR_LINE = b"\x1b[?25h", b"\r\x1b[K"
 
 Save = Callable[[int], str | None]
-"""Saves what a command has done, given the signal's number, in a thread of its own while the command still runs.
+"""Saves the work of a command, given the number of the signal, in a separate thread while the command still runs.
 
-It returns the sentence to print after "tabia: interrupted.", or None if the command now ends by itself.
+It returns the sentence to print after "tabia: interrupted.", or None if the command will end by itself.
 """
 
 
@@ -38,17 +40,17 @@ It returns the sentence to print after "tabia: interrupted.", or None if the com
 class _Registered:
     save: Save
     seconds: float
-    too_late: Callable[[], str]  # the sentence to print if saving took too long
+    too_late: Callable[[], str]  # the sentence to print if saving takes too long
 
 
 _registered: list[_Registered] = []
-_leaving = threading.Lock()  # taken by the thread that ends the process, and never released
-_received: list[int] = []  # numbers of signals
-_ends_by_itself = threading.Event()  # the command does, after a signal
+_leaving = threading.Lock()  # held forever by the thread that ends the process
+_received: list[int] = []  # signal numbers
+_ends_by_itself = threading.Event()  # set if the command ends by itself after a signal
 
 
 def install() -> None:
-    """Handle SIGINT and SIGTERM from now on; a signal that the parent process ignores stays ignored."""
+    """Start handling SIGINT and SIGTERM; a signal that the parent process ignores stays ignored."""
     numbers = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     if all(signal.getsignal(number) is _handler for number in numbers):
         return
@@ -61,18 +63,18 @@ def install() -> None:
 
 
 def _handler(number: int, frame: FrameType | None) -> None:
-    """Hardly anything: its presence makes the C-level handler write to the pipe instead of ending the process."""
+    """Note the signal; with a handler installed, the C-level handler writes to the pipe."""
     _received.append(number)
 
 
 def installed() -> bool:
-    """Whether this process handles its signals here."""
+    """Whether this module handles the signals of this process."""
     return signal.getsignal(signal.SIGTERM) is _handler
 
 
 @contextmanager
 def on_interrupt(save: Save, *, seconds: float = SECONDS, too_late: Callable[[], str] = lambda: "") -> Iterator[None]:
-    """Call `save` if a signal arrives in this block, and exit after so many seconds even if it has not returned."""
+    """Call `save` if a signal arrives in this block; exit after `seconds` even if it has not returned."""
     entry = _Registered(save, seconds, too_late)
     _registered.append(entry)
     try:
@@ -82,13 +84,13 @@ def on_interrupt(save: Save, *, seconds: float = SECONDS, too_late: Callable[[],
 
 
 def run(command: Callable[[], object]) -> NoReturn:
-    """Run a command and end the process with its status."""
+    """Run a command and exit with its status."""
     try:
         command()
         status = 0
     except SystemExit as stop:
         status = _status(stop)
-    except BaseException:  # a bug: with its traceback, as Python itself would report it
+    except BaseException:  # a bug: print its traceback, as Python does
         sys.excepthook(*sys.exc_info())
         status = 1
     leave(status)
@@ -102,7 +104,7 @@ def _status(stop: SystemExit) -> int:
 
 
 def leave(status: int) -> NoReturn:
-    """Flush the output and end the process; where a signal came first, that decides how."""
+    """Flush the output and exit; after a signal, the signal decides how."""
     if _received:
         _ends_by_itself.wait()
     _take_leave()
@@ -110,7 +112,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _take_leave() -> None:
-    """Return in one thread only; any other waits here for the end."""
+    """Return in one thread only; all others block until the process ends."""
     _leaving.acquire()
 
 
@@ -119,29 +121,29 @@ def _exit(status: int) -> NoReturn:
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError):  # whoever read it has gone
+        except (OSError, ValueError):  # the reader has closed it
             status = status or 1
     os._exit(status)
 
 
 def _watch(pipe: int) -> None:
-    """Wait for a signal, let the command save, and end the process in time."""
+    """Wait for a signal, let the command save, and exit in time."""
     number = _next(pipe)
     assert number is not None
     entries = tuple(reversed(_registered))
     saving = threading.Thread(target=_save, args=(number, entries), daemon=True, name="saving")
     saving.start()
     if _next(pipe, max([SECONDS, *(entry.seconds for entry in entries)])) is not None:
-        saving.join(_AGAIN)
-    # In a thread of its own, because it may wait for a lock that a stuck thread holds.
+        saving.join(_SECOND_SIGNAL)
+    # In a separate thread, because it may wait for a lock that a stuck thread holds.
     last = threading.Thread(target=_give_up, args=(number, entries), daemon=True, name="giving up")
     last.start()
-    last.join(_AGAIN)
+    last.join(_SECOND_SIGNAL)
     os._exit(128 + number)
 
 
 def _next(pipe: int, seconds: float | None = None) -> int | None:
-    """The number of the next signal, or None if none comes in time."""
+    """The number of the next signal, or None after a timeout."""
     while select.select([pipe], [], [], seconds)[0]:
         number = os.read(pipe, 1)[0]
         if number in _SIGNALS:
@@ -174,20 +176,46 @@ def _report_and_exit(number: int, sentences: list[str]) -> NoReturn:
 
 
 def line(status: int, *sentences: str) -> str:
-    """What is printed on an exit with this status.
+    """The line printed on an exit with this status.
 
     >>> line(143, "3 games are saved.")
     'tabia: terminated. 3 games are saved.'
     """
-    said = [f"tabia: {_SIGNALS[signal.Signals(status - 128)]}.", *sentences]
-    return " ".join(" ".join(said).split())
+    parts = [f"tabia: {_SIGNALS[signal.Signals(status - 128)]}.", *sentences]
+    return " ".join(" ".join(parts).split())
 
 
 def _write(text: str) -> None:
-    """Print one line, in place of a half-drawn one, and give a terminal its cursor back."""
-    # Straight to the descriptor: the main thread may hold the lock of sys.stderr.
+    """Print one line, clear a half-drawn one, and show the cursor of a terminal again."""
+    # Written to the file descriptor, because the main thread may hold the lock of sys.stderr.
     clear = _CLEAR_LINE + _SHOW_CURSOR if os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb" else b""
     try:
         os.write(2, clear + text.encode(errors="replace") + b"\n")
     except OSError:
+        return
+
+
+_LOCAL_MODES = 3  # the index of the local modes in the attributes of a terminal
+
+
+def hide_control_echo(descriptor: int = 2) -> Callable[[], None]:
+    """Stop a terminal from echoing control characters; the function returned restores the echo.
+
+    An echoed `^C` would wrap the last line of a panel that is redrawn in place, and shift the panel by one line.
+    """
+    try:
+        before = termios.tcgetattr(descriptor)
+    except (termios.error, OSError):  # not a terminal
+        return lambda: None
+    hidden = [*before]
+    hidden[_LOCAL_MODES] = before[_LOCAL_MODES] & ~termios.ECHOCTL
+    _set_attributes(descriptor, hidden)
+    return lambda: _set_attributes(descriptor, before)
+
+
+def _set_attributes(descriptor: int, attributes: list[Any]) -> None:
+    try:
+        if os.tcgetpgrp(descriptor) == os.getpgrp():  # a background process that changes a terminal is stopped
+            termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+    except (termios.error, OSError):  # the terminal has been closed
         return

@@ -1,4 +1,4 @@
-"""`tabia rate ladder`: opponents of measured strength for one game."""
+"""`tabia rate ladder`: opponents of measured strength for a game."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ import typer
 from rich.markup import escape
 
 from tabia.cli import printing
-from tabia.cli.games import GameId, Json, Seed
-from tabia.cli.match import OpeningMoves, Out, saving, watching
+from tabia.cli.match import saving, watch_all
+from tabia.cli.options import GameId, Json, OpeningMoves, RecordsOut, Seed
 
 if TYPE_CHECKING:
-    from tabia.evaluation.ladder import Plan
-    from tabia.evaluation.records import Record
+    from tabia.evaluation import Record
+    from tabia.evaluation.ladder import LadderPlan
     from tabia.players.ladder import Ladder, Rung
 
 Candidates = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[PLAYER]...",
-        help="Candidates from random to the one that is to be the top; if none are given, a pool is made.",
+        help="Candidates, from random to the top of the ladder.",
+        show_default="a pool for the game",
     ),
 ]
-Games = Annotated[int, typer.Option("--games", min=2, help="Games per pairing.")]
-Rounds = Annotated[
-    int, typer.Option(min=1, help="How often to rate everybody and look for the next pairings, at most.")
-]
-File = Annotated[Path, typer.Option("--ladder", metavar="FILE", help="Where to write the ladder.")]
+Games = Annotated[int, typer.Option("--games", min=2, help="Games per pairing, at least 2.")]
+Rounds = Annotated[int, typer.Option(min=1, help="The most rounds of rating all players and pairing them anew.")]
+File = Annotated[Path, typer.Option("--ladder", metavar="FILE", help="The file to write the ladder to.")]
 
 
 def ladder(
@@ -42,32 +41,39 @@ def ladder(
     rounds: Rounds = 10,
     opening_moves: OpeningMoves = None,
     seed: Seed = 0,
-    out: Out = None,
+    out: RecordsOut = None,
     file: File = Path("ladder.toml"),
     as_json: Json = False,
 ) -> None:
     """Measure a ladder of opponents for a game, 100 to 300 Elo apart, with random at 0, and write ladder.toml.
 
-    Candidates play their neighbors; then, round by round, those too close are dropped and the gaps are filled by
-    turning a player's temperature, or its share of random moves. Levels (easy, medium, hard, best) read the ladders
-    that are shipped with the package.
+    Candidates play their neighbors. Then every round drops players that are too close to each other, and fills gaps
+    with players weakened by a higher temperature or more random moves. The levels of [bold]tabia play[/] (easy,
+    medium, hard, best) come from the ladders in the package.
 
     Examples:
       [bold]tabia rate ladder connect4 --games 200 --out games.txt[/]
       [bold]tabia rate ladder othello random greedy mcts:simulations=50 az:othello --ladder othello.toml[/]
     """
-    from tabia.evaluation import candidates
-    from tabia.evaluation.ladder import Plan, chosen, rated
+    from tabia.evaluation import ladder_candidates
+    from tabia.evaluation.ladder import LadderPlan, rate_players, select_rungs
     from tabia.games import make
     from tabia.players import ladder as ladders
     from tabia.players import make as make_player
 
     game = make(game_id)
-    plan = Plan(game, tuple(players or candidates.pool(game)), games, rounds, opening_moves, seed)
+    plan = LadderPlan(
+        game=game,
+        specs=tuple(players or ladder_candidates.pool(game)),
+        games=games,
+        rounds=rounds,
+        opening_moves=opening_moves,
+        seed=seed,
+    )
     for spec in plan.specs:
-        make_player(spec, game)  # refuses before the first game what cannot play
-    records = _measured(plan, out)
-    rungs = tuple(chosen(rated(records, plan.specs[-1])))
+        make_player(spec, game)  # fails before the first game if a player cannot play
+    records = _measure(plan, out)
+    rungs = tuple(select_rungs(rate_players(records, plan.specs[-1])))
     found = ladders.Ladder(
         game=game.id,
         version=game.version,
@@ -84,35 +90,36 @@ def ladder(
         _print(found, len(records), file)
 
 
-def _measured(plan: Plan, out: Path | None) -> list[Record]:
-    """The games of a ladder, kept in a file while they are played."""
-    from tabia.evaluation.keeping import Keeper
+def _measure(plan: LadderPlan, out: Path | None) -> list[Record]:
+    """Play the games of a ladder and record them in a file."""
+    from tabia.evaluation import Recorder
     from tabia.evaluation.ladder import measure
 
-    with saving(Keeper(out, "ladder", plan.settings)) as keeper, printing.progress("games") as bar:
-        planned = _Planned(plan.games, bar)
-        records = measure(plan, done=keeper.records, watch=watching(keeper.keep, planned.see), tell=planned.tell)
-        keeper.keep(records, at_once=True)
+    with saving(Recorder(out, "ladder", plan.settings)) as recorder, printing.progress("games") as bar:
+        shown = _Progress(plan.games, bar)
+        watch = watch_all(recorder.update, shown.on_records)
+        records = measure(plan, done=recorder.records, watch=watch, on_round=shown.on_round)
+        recorder.update(records, save=True)
     return records
 
 
-class _Planned:
-    """Follows a measurement: a bar of the games planned so far, and a line per round."""
+class _Progress:
+    """Shows a measurement: a bar of the games planned so far, and a line per round."""
 
     def __init__(self, games: int, count: Callable[[int, int], None]) -> None:
         self._games, self._count, self._total = games, count, 0
 
-    def tell(self, number: int, pairs: Sequence[tuple[str, str]], rungs: Sequence[Rung]) -> None:
+    def on_round(self, number: int, pairs: Sequence[tuple[str, str]], rungs: Sequence[Rung]) -> None:
         self._total += len(pairs) * self._games
         so_far = ", ".join(f"{rung.spec} {rung.elo:.0f}" for rung in rungs)
         typer.echo(f"Round {number}: {len(pairs)} pairings." + (f" So far: {so_far}." if so_far else ""), err=True)
 
-    def see(self, records: Sequence[Record]) -> None:
+    def on_records(self, records: Sequence[Record]) -> None:
         self._count(sum(record.finished for record in records), max(self._total, len(records)))
 
 
-def _command(plan: Plan, players: Sequence[str]) -> str:
-    """What repeats the measurement, without the names of files."""
+def _command(plan: LadderPlan, players: Sequence[str]) -> str:
+    """The command that repeats the measurement, without file names."""
     opening = [] if plan.opening_moves is None else ["--opening-moves", str(plan.opening_moves)]
     options = ["--games", str(plan.games), "--rounds", str(plan.rounds), *opening, "--seed", str(plan.seed)]
     return shlex.join(["tabia", "rate", "ladder", plan.game.id, *players, *options])
@@ -135,14 +142,14 @@ def _print(found: Ladder, games: int, file: Path) -> None:
     )
     for rung in found.rungs:
         interval = f"{rung.low:.0f} to {rung.high:.0f}"
-        words = (escape(rung.name), escape(rung.spec), f"{rung.elo:.0f}", interval, str(rung.games))
-        table.add_row(*words, levels.get(rung.spec, ""))
+        cells = (escape(rung.name), escape(rung.spec), f"{rung.elo:.0f}", interval, str(rung.games))
+        table.add_row(*cells, levels.get(rung.spec, ""))
     printing.console().print(table)
     typer.echo(f"\n{games} games of {found.game}. Written to {file}.")
-    wrong = [
+    outside = [
         f"{weak.spec} to {strong.spec}"
         for weak, strong in pairwise(found.rungs)
         if not NARROW <= strong.elo - weak.elo <= WIDE
     ]
-    if wrong:
-        typer.echo(f"Steps outside {NARROW:.0f} to {WIDE:.0f} Elo: {'; '.join(wrong)}. Try more --rounds or --games.")
+    if outside:
+        typer.echo(f"Steps outside {NARROW:.0f} to {WIDE:.0f} Elo: {'; '.join(outside)}. Try more --rounds or --games.")

@@ -1,6 +1,6 @@
-"""The `tabia` command: its commands, and how they speak when something is refused.
+"""The `tabia` command and its subcommands.
 
-Nothing here imports JAX: commands import what they need when they run, so `tabia --help` answers at once.
+Nothing here imports JAX: commands import what they need when they run, so `tabia --help` is fast.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from tabia.cli import (
     metrics,
     play,
     rate,
-    tournament,
     train,
 )
-from tabia.cli.refusal import Polite
+from tabia.cli.groups import CommandGroup
+
+_PLAY, _MEASURE, _TRAIN, _GAMES = "Play and analyze", "Measure", "Train", "Games and agents"
 
 app = typer.Typer(
-    cls=Polite,
+    cls=CommandGroup,
     name="tabia",
     no_args_is_help=True,
     add_completion=False,
@@ -36,25 +37,25 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("games")(games.games)
-app.command("show")(games.show)
-app.command("check")(games.check)
-app.command("agents")(agents.agents)
-app.command("match")(match.match)
-app.command("tournament")(tournament.tournament)
-app.add_typer(rate.app, name="rate")
-app.command("accuracy")(accuracy.accuracy)
-app.command("play")(play.play)
-app.command("analyze")(analyze.analyze)
+app.command("play", rich_help_panel=_PLAY)(play.play)
+app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)
-app.command("train")(train.train)
-app.command("resume")(train.resume)
-app.command("report")(train.report)
-app.command("metrics")(metrics.metrics)
-app.command("recipes")(train.recipes)
-app.command("prove")(train.prove)
-app.command("doctor")(doctor.doctor)
-app.add_typer(bench.app, name="bench")
+app.command("match", rich_help_panel=_MEASURE)(match.match)
+app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
+app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
+app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
+app.command("prove", rich_help_panel=_MEASURE)(train.prove)
+app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
+app.command("train", rich_help_panel=_TRAIN)(train.train)
+app.command("resume", rich_help_panel=_TRAIN)(train.resume)
+app.command("report", rich_help_panel=_TRAIN)(train.report)
+app.command("metrics", rich_help_panel=_TRAIN)(metrics.metrics)
+app.command("recipes", rich_help_panel=_TRAIN)(train.recipes)
+app.command("games", rich_help_panel=_GAMES)(games.games)
+app.command("show", rich_help_panel=_GAMES)(games.show)
+app.command("check", rich_help_panel=_GAMES)(games.check)
+app.command("agents", rich_help_panel=_GAMES)(agents.agents)
+app.command("doctor", rich_help_panel=_GAMES)(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -66,13 +67,16 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Board games learned from their rules alone: play them, check them, measure them.
+    """Learn board games from their rules alone: train players, play against them, and measure their strength.
 
-    A GAME is an id such as [bold]connect4[/], [bold]connect:rows=6,columns=9,line=4[/], [bold]pgx:chess[/],
-    [bold]spiel:hex[/], or a class in a file of your own, [bold]nim.py:Nim[/]. [bold]tabia games[/] lists what there is.
+    A GAME is an id such as [bold]connect4[/], [bold]connect:rows=6,columns=9,line=4[/], [bold]pgx:chess[/] or
+    [bold]spiel:hex[/], or a class in a file of your own, [bold]nim.py:Nim[/]. [bold]tabia games[/] lists them.
+
+    A PLAYER is a name with options such as [bold]random[/], [bold]mcts:simulations=800[/] or
+    [bold]az:connect4,simulations=64[/], or a class in a file of your own. docs/players.md lists them.
     """
 
 

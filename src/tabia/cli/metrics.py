@@ -1,4 +1,4 @@
-"""`tabia metrics`: a run's numbers for spreadsheets, notebooks and TensorBoard."""
+"""`tabia metrics`: the metrics of a run for spreadsheets, notebooks and TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from tabia.cli import printing
-from tabia.cli.train import Events, RunPath
+from tabia.cli.options import RunPath
+from tabia.cli.train import Events
 
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write CSV to a file instead of stdout.")]
 
 
 def metrics(path: RunPath, csv: Csv = None, tensorboard: Events = None) -> None:
-    """Export a run's metrics as CSV, one row per iteration, or as TensorBoard events.
+    """Export the metrics of a run as CSV, one row per iteration, or as TensorBoard events.
 
     Examples:
       [bold]tabia metrics runs/connect4 > metrics.csv[/]
@@ -27,10 +28,10 @@ def metrics(path: RunPath, csv: Csv = None, tensorboard: Events = None) -> None:
     from tabia.training.run.export import export_tensorboard, write_csv
 
     run = RunDirectory(path)
-    run.config()  # reports a directory that holds no run
+    run.config()  # refuses a directory that holds no run
     if tensorboard is not None:
         count = export_tensorboard(run, tensorboard)
-        typer.echo(f"{count:,} iterations written. See them with: tensorboard --logdir {tensorboard}", err=True)
+        typer.echo(f"Wrote {count:,} iterations. View them with: tensorboard --logdir {tensorboard}", err=True)
     if csv is not None:
         page = io.StringIO()
         write_csv(recorded.read(run), page)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabia.cli.games import Moves, Seed
+from tabia.cli.options import Moves, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
@@ -27,18 +27,18 @@ Data = Annotated[
 ]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Open no browser, only print the address.")]
 Level = Annotated[
-    str | None, typer.Option(help="How strong the other seats are: easy, medium, hard or best (the default).")
+    str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best (the default).")
 ]
 Against = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="SPEC", help="Who has the other seats instead: one for all of them, or one for each; human works too."
-    ),
+    typer.Option(metavar="SPEC", help="The player of the other seats, or one option per seat; human is allowed."),
 ]
-Seat = Annotated[int, typer.Option(min=0, help="Your seat, counted from 1; 0 means you only watch.")]
-Load = Annotated[Path | None, typer.Option(help="Go on with a saved game, or show one that is over.")]
-Number = Annotated[int | None, typer.Option(min=1, help="Which game of a file with several; the last, if not said.")]
-Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="Who gives hints; your opponent, if not said.")]
+Seat = Annotated[int, typer.Option(min=0, help="Your seat, from 1; 0 to watch.")]
+Load = Annotated[Path | None, typer.Option(help="Continue a saved game, or show a finished one.")]
+Number = Annotated[
+    int | None, typer.Option(min=1, help="The number of the game in a file with several. Default: the last.")
+]
+Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="The player that gives hints. Default: your opponent.")]
 
 
 def play(
@@ -59,12 +59,13 @@ def play(
 ) -> None:
     """Play in a browser: any game at any level, with review, live training runs and explanations.
 
-    The page is only for this computer. Every move is kept at once, so Ctrl-C loses nothing, and a second
-    [bold]tabia play[/] opens the page that runs already.
+    The page is only for this computer. Every move is saved at once, so Ctrl-C loses nothing. A second
+    [bold]tabia play[/] opens the page that already runs.
 
     With --terminal you play there. Type a move, or ? for help: undo, hint, save FILE, replay, quit. Your opponent is
-    the best agent there is for the game, a weaker one with --level, or the one --against names. Moves can also come
-    from a pipe, one per line. A game between players, such as one of a match, is shown from its start.
+    the best agent for the game, a weaker one with --level, or the player that --against names. Levels come from the
+    game's measured ladder. The game is saved after every move. Moves can also come from a pipe, one per line. A game
+    between players, such as one of a match, is replayed from its start.
 
     Examples:
       [bold]tabia play[/]
@@ -114,9 +115,9 @@ def _play_in_terminal(
         raise TabiaError(f"The terminal plays one game at a time; give one of {', '.join(games)}.")
     game_id = games[0] if games else None
     if load is not None and (moves or level):
-        raise TabiaError("--load brings its players and its moves; leave --moves and --level out.")
+        raise TabiaError("--load sets the players and the moves; remove --moves and --level.")
     if level is not None and against:
-        raise TabiaError("--level and --against both say who your opponent is; give one of them.")
+        raise TabiaError("--level and --against both choose your opponent; give only one of them.")
     from tabia.cli.terminal import Terminal
 
     if load is None:
@@ -154,7 +155,7 @@ def _started(
 
 
 def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]) -> Game:
-    """The game of a record; Python files that the record names are run only if the user named the same ones."""
+    """The game of a record; Python files in the record run only if the user has named them too."""
     from tabia.core.errors import TabiaError
     from tabia.core.text import quote
     from tabia.core.trust import check_data
@@ -162,37 +163,37 @@ def _trusted(path: Path, record: Record, game_id: str | None, against: list[str]
 
     game = None if game_id is None else make(game_id)
     if game is not None and not identity.is_same(game, record.game):
-        raise TabiaError(f"{path} holds a game of {quote(record.game)}, not of {game.id}; leave GAME out.")
+        raise TabiaError(f"{path} contains a game of {quote(record.game)}, not of {game.id}; remove GAME.")
     for spec in against:
         if spec not in record.players:
             players = ", ".join(map(quote, record.players))
-            raise TabiaError(f"--against {quote(spec)}: {path} brings its players, {players}; leave --against out.")
+            raise TabiaError(f"--against {quote(spec)}: {path} has the players {players}; remove --against.")
     if game is None:
         fix = f"tabia play {quote(record.game)} --load {path}"
         check_data(record.game, source=str(path), fix=fix)
-    for spec in record.players if not record.shown_only else ():
+    for spec in record.players if not record.view_only else ():
         check_data(spec, source=str(path), fix=f"add --against {quote(spec)}", named=against)
     return make(record.game) if game is None else game
 
 
 def _loaded(path: Path, number: int | None) -> Record:
-    """A game of a file: the one with this number, or the last."""
+    """The game with this number in a file, or the last."""
     from tabia.core.errors import TabiaError
-    from tabia.evaluation.records import read
+    from tabia.evaluation.records import load
 
-    games = read(path).records
+    games = load(path).records
     if not 1 <= (number or 1) <= len(games):
-        raise TabiaError(f"{path} has {len(games)} games; there is no game {number or 1}.")
+        raise TabiaError(f"{path} contains {len(games)} games; --number {number or 1} is not one of them.")
     return games[(number or 0) - 1]
 
 
 def _seats(count: int, seat: int, against: list[str]) -> tuple[str, ...]:
-    """Who sits where."""
+    """The player of each seat."""
     from tabia.core.errors import TabiaError
 
     others = count - (seat > 0)
     if len(against) not in {1, others}:
-        raise TabiaError(f"{others} seats are free; name one player for all of them with --against, or {others}.")
+        raise TabiaError(f"{others} seats are free; give --against once for all of them, or {others} times.")
     left = iter(against if len(against) == others else against * others)
     from tabia.games.seats import HUMAN
 

@@ -1,4 +1,4 @@
-"""Printing for people and for programs: Rich on a terminal, plain text elsewhere, JSON where asked for."""
+"""Output of commands: Rich on a terminal, plain text elsewhere, JSON, and progress bars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
@@ -22,18 +22,18 @@ from tabia.core.text import is_printable, printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_LARGEST = 64 * files.MEGABYTE
-_WIDE = 1000  # columns of a page that never wraps, for files and pipes
+_LIMIT = 64 * files.MEGABYTE
+_WIDE = 1000  # columns; lines in files and pipes never wrap
 
 
 def console() -> Console:
-    """A console on stdout; Rich drops colors for NO_COLOR and outside terminals, and nothing wraps there."""
+    """A console on stdout; outside a terminal it prints no colors and does not wrap lines."""
     terminal = sys.stdout.isatty()
     return Console(width=None if terminal else _WIDE, highlight=False, soft_wrap=not terminal)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table with these headings; those in `right` hold numbers."""
+    """An empty table with these headings; columns in `right` are aligned right."""
     made = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, header_style="bold")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column != "title")
@@ -41,40 +41,41 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def escape(text: str) -> str:
-    """Text from outside for Rich: neither its markup nor a terminal's escape sequences are obeyed."""
+    """Escape text for Rich: its markup and the escape sequences of terminals have no effect."""
     return _escape_markup(printable(text, lines=True))
 
 
 def pairs(rows: dict[str, str]) -> Table:
-    """Words and what they mean, side by side."""
+    """Names and values in two columns."""
     made = Table.grid(padding=(0, 2))
-    for word, meaning in rows.items():
-        made.add_row(f"  [bold]{escape(word)}[/]", escape(meaning))
+    for name, value in rows.items():
+        made.add_row(f"  [bold]{escape(name)}[/]", escape(value))
     return made
 
 
 def verdict_mark(holds: bool) -> str:
-    """A tick or a cross, or words where the output cannot show them."""
+    """A tick or a cross, or words if the output cannot encode them."""
     tick, cross = ("✓", "✗") if _can_print("✓✗") else ("holds", "BROKEN")
     return f"[green]{tick}[/]" if holds else f"[bold red]{cross}[/]"
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
+    """Print a value as indented JSON."""
     typer.echo(_safe_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
-def json_line(value: Any) -> str:
-    """One JSON object on one line."""
+def json_line(value: object) -> str:
+    """A value as JSON on one line."""
     return _safe_json(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def _safe_json(text: str) -> str:
-    """The same JSON; JSON itself escapes control characters only up to 31."""
+    """Escape all unsafe characters; JSON itself only requires it for those up to 31."""
     return "".join(letter if letter == "\n" or is_printable(letter) else f"\\u{ord(letter):04x}" for letter in text)
 
 
 def save(path: Path, text: str) -> None:
-    """Write a file, or say why that cannot be done."""
+    """Write a file; TabiaError says why that failed."""
     try:
         files.write_atomic(path, text.encode())
     except OSError as error:
@@ -84,20 +85,20 @@ def save(path: Path, text: str) -> None:
 def lines(path: Path) -> list[str]:
     """The lines of a text file, or of standard input for `-`."""
     try:
-        content = sys.stdin.buffer.read(_LARGEST + 1) if path == Path("-") else files.read_bytes(path, _LARGEST)
+        content = sys.stdin.buffer.read(_LIMIT + 1) if path == Path("-") else files.read_bytes(path, _LIMIT)
         text = content.decode("utf-8")
     except OSError as error:
         raise TabiaError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise TabiaError(f"{path} cannot be read: it is not UTF-8 text.") from None
-    if len(content) > _LARGEST:
-        raise TabiaError(f"{path} has more than the {_LARGEST:,} bytes allowed.")
+    if len(content) > _LIMIT:
+        raise TabiaError(f"{path} has more than the {_LIMIT:,} bytes allowed.")
     found = [line.strip() for line in text.split("\n")]
     return found[:-1] if found[-1] == "" else found
 
 
 class Bar:
-    """A progress bar: call it with what is done, and with the total where that was not known before."""
+    """A progress bar; call it with the amount done and, if it changed, the total."""
 
     def __init__(self, shown: Progress, what: str, total: int | None) -> None:
         self._shown = shown
@@ -108,7 +109,7 @@ class Bar:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """No bar for a while, so that results can be printed where it stood."""
+        """Hide the bar while results are printed."""
         self._shown.stop()
         yield
         self._shown.start()
@@ -116,7 +117,7 @@ class Bar:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Bar]:
-    """A bar on stderr, if that is a terminal, which counts `what` and is removed at the end."""
+    """A bar on stderr that counts `what`; shown only in a terminal and removed at the end."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -142,7 +143,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Bar]:
 
 
 def number(value: float) -> str:
-    """A score without a needless `.0`.
+    """A score as text, whole numbers without `.0`.
 
     >>> number(3.0), number(-0.5), number(-0.0)
     ('3', '-0.5', '0')

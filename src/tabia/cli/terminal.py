@@ -18,12 +18,12 @@ from tabia.cli.printing import escape
 from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.trust import names_code
 from tabia.evaluation import records
-from tabia.evaluation.records import Book, Record, RecordError
+from tabia.evaluation.records import Record, RecordError, RecordFile
 from tabia.games import Game, IllegalMove, Seats, Session, make
 from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
 from tabia.players import Player
 from tabia.players import make as make_player
-from tabia.players.analysis import look
+from tabia.players.analysis import analyze_position
 from tabia.players.modifiers import Modified
 
 _HELP = {
@@ -59,7 +59,7 @@ class Terminal:
         if len(record.players) != game.num_players:
             raise TabiaError(f"{game.id} has {game.num_players} seats, but the record has {len(record.players)}.")
         people = Seats(record.players).people
-        without = record.shown_only
+        without = record.view_only
         players = [
             None if without or seat in people else make_player(spec, game) for seat, spec in enumerate(record.players)
         ]
@@ -166,7 +166,7 @@ class Terminal:
             self.hints = opponents[0] if opponents else make_player("mcts:simulations=400", self.game)
         # A hint is the player's best move, so modifiers such as temperature are left out.
         adviser = self.hints.player if isinstance(self.hints, Modified) else self.hints
-        found = look(adviser, self.session.state, self.session.key, self.session.ply)
+        found = analyze_position(adviser, self.session.state, self.session.key, self.session.ply)
         value = (found.values or {}).get(found.move or "")
         worth = "" if value is None else f" (worth {value:+.2f} to you)"
         expects = f" and expects {escape(' '.join(found.line[:8]))}" if found.line else ""
@@ -183,7 +183,7 @@ class Terminal:
             _print("Give a file name: save FILE")
             return
         try:
-            records.save(Path(file).expanduser(), Book(records=[self._record()]))
+            records.save(Path(file).expanduser(), RecordFile(records=[self._record()]))
             _print(f"Saved in {escape(file)}.")
         except RecordError as error:
             _print(escape(str(error)))
@@ -233,7 +233,7 @@ class Terminal:
         path = autosave_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            records.save(path, Book(records=[self._record()]))
+            records.save(path, RecordFile(records=[self._record()]))
             self.saved = True
         except (OSError, RecordError):
             self.saved = False

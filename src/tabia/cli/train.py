@@ -1,4 +1,4 @@
-"""`tabia train`, `resume`, `report`, `recipes`, `prove`: from rules to a player, and the proof of what it is."""
+"""`tabia train`, `resume`, `report`, `recipes` and `prove`."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.games import GameId, Json
+from tabia.cli.options import GameId, Json, JsonLines, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
 if TYPE_CHECKING:
     from tabia.games.game import Game
     from tabia.training.config.schema import Config
-    from tabia.training.loop import Training
+    from tabia.training.training import Training
 
-_STARTED = time.monotonic()  # when the command began, before anything heavy was imported
-Out = Annotated[Path | None, typer.Option(help="The run directory; runs/GAME if not given, numbered if that is taken.")]
-RecipeName = Annotated[str | None, typer.Option("--recipe", help="A recipe by name; see `tabia recipes`.")]
-Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train so long by the clock, compilation included.")]
+_STARTED = time.monotonic()  # before the slow imports
+Out = Annotated[Path | None, typer.Option(help="Run directory; default: runs/GAME, numbered if it exists.")]
+RecipeName = Annotated[str | None, typer.Option("--recipe", help="Name of a recipe; see `tabia recipes`.")]
+Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this many minutes, compilation included.")]
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
-TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Another seed gives another run.")]
+TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed of the run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
 ]
-RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
-GameFile = Annotated[
-    str | None, typer.Option("--game", metavar="GAME", help="The run's game, if that is a file.py:Class: it is run.")
-]
 PlayerFiles = Annotated[
     list[str] | None,
-    typer.Option("--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class: it is run."),
+    typer.Option(
+        "--player", metavar="SPEC", help="An opponent of the run that is a file.py:Class, whose code is executed."
+    ),
 ]
-Estimate = Annotated[bool, typer.Option("--estimate", help="Only say how long this would take here; trains nothing.")]
-Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A player that always answers the same.")]
+Estimate = Annotated[bool, typer.Option("--estimate", help="Print how long the run would take here, without training.")]
+Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A deterministic player.")]
 Events = Annotated[
     Path | None, typer.Option("--tensorboard", metavar="LOGDIR", help="Write TensorBoard events to a directory.")
 ]
-Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 
 
 def train(
@@ -53,9 +50,9 @@ def train(
     changes: Changes = None,
     tensorboard: Events = None,
     estimate: Estimate = False,
-    as_json: Lines = False,
+    as_json: JsonLines = False,
 ) -> None:
-    """Train a player from the rules alone; Ctrl-C stops and saves, `tabia resume` goes on.
+    """Train a player from the rules of a game. Ctrl-C stops and saves; `tabia resume` continues.
 
     Examples:
       [bold]tabia train tictactoe[/]
@@ -63,16 +60,16 @@ def train(
       [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
       [bold]tabia train connect4 --estimate[/]
     """
-    from tabia.training.loop import Training
-    from tabia.training.opponents import opponents
+    from tabia.training.evaluate import opponents
     from tabia.training.plan import Plan
     from tabia.training.run.directory import RunDirectory
+    from tabia.training.training import Training
 
     config = _config(game_id, recipe, minutes, seed, changes or [])
     if estimate:
         _estimate(config, as_json)
         return
-    opponents(Plan(config))
+    opponents(Plan(config))  # refuses a misspelled one before anything is written
     run = RunDirectory(out or _free(config))
     _train(Training.begin(run, config), as_json, tensorboard)
 
@@ -81,10 +78,10 @@ def resume(
     path: RunPath,
     minutes: More = None,
     iterations: MoreIterations = None,
-    game: GameFile = None,
+    game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
-    as_json: Lines = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
 
@@ -92,8 +89,8 @@ def resume(
       [bold]tabia resume runs/connect4[/]
       [bold]tabia resume runs/connect4 --minutes 30[/]
     """
-    from tabia.training.loop import Training
     from tabia.training.run.directory import RunDirectory
+    from tabia.training.training import Training
 
     run = RunDirectory(path)
     with run.locked():  # before anything is read, until the last checkpoint is saved
@@ -116,9 +113,9 @@ def resume(
 def report(
     path: RunPath,
     rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
-    game: GameFile = None,
+    game: RunGame = None,
 ) -> None:
-    """Write a run's report.md and its figures."""
+    """Write report.md and its figures for a run."""
     from tabia.training.report.report import write_report
     from tabia.training.run.directory import RunDirectory
 
@@ -126,15 +123,15 @@ def report(
         typer.echo(write_report(RunDirectory(path), rate=False, game=_id(game)))
         return
     with printing.progress("games") as bar:
-        written = write_report(RunDirectory(path), tell=bar, game=_id(game))
+        written = write_report(RunDirectory(path), on_progress=bar, game=_id(game))
     typer.echo(written)
 
 
 def recipes(as_json: Json = False) -> None:
-    """List the recipes: what each is, what to expect of it, and how long it takes."""
-    from tabia.training.config import recipes as room
+    """List the recipes, with the time they take and the strength to expect."""
+    from tabia.training.config import recipes as known
 
-    every = [room.load(name) for name in room.names()]
+    every = [known.load(name) for name in known.names()]
     if as_json:
         printing.print_json(
             [{"name": r.name, "game": r.game, "device": r.device, "about": r.about, "expect": r.expect} for r in every]
@@ -144,24 +141,24 @@ def recipes(as_json: Json = False) -> None:
     for recipe in every:
         console.print(f"[bold]{recipe.name}[/]  ({recipe.game}, {recipe.device})")
         console.print(f"  {escape(recipe.about)}\n  {escape(recipe.expect)}")
-    typer.echo("\nTake one with `tabia train GAME --recipe NAME`; any setting can be changed with --set.", err=True)
+    typer.echo("\nUse one with `tabia train GAME --recipe NAME`, and change settings with --set.", err=True)
 
 
 def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
-    """Play out every possible line of the opponents' moves against a player; exit code 1 if any beats it.
+    """Play every possible line of the opponents against a player; exit with code 1 if any beats it.
 
     Example: [bold]tabia prove tictactoe network:runs/tictactoe[/]
     """
     from dataclasses import asdict
 
-    from tabia.evaluation.proof import prove as play_out
+    from tabia.evaluation.exhaustive import play_every_line
     from tabia.games import make
     from tabia.players import make as make_player
 
     game = make(game_id)
     one = make_player(player, game)
     with printing.progress("plies", game.num_players * game.max_moves) as bar:
-        proofs = [play_out(one, seat, told=bar) for seat in range(game.num_players)]
+        proofs = [play_every_line(one, seat, progress=bar) for seat in range(game.num_players)]
     if as_json:
         printing.print_json([asdict(proof) | {"lines": proof.lines} for proof in proofs])
     else:
@@ -177,14 +174,14 @@ def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
 
 
 def _id(game: str | None) -> str | None:
-    """The id of a game that the user named."""
+    """The id of the game that the user named."""
     from tabia.games import make
 
     return None if game is None else make(game).id
 
 
 def _named_game(config: Config) -> str:
-    """The option that a run of a Python file needs."""
+    """The option that a run needs if its game is a Python file."""
     from tabia.core.trust import names_code
 
     return f" --game {config.game}" if names_code(config.game) else ""
@@ -194,11 +191,11 @@ def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int |
     from dataclasses import replace
 
     from tabia.games import make
-    from tabia.training.config import recipes as room
+    from tabia.training.config import recipes as known
     from tabia.training.config.toml import with_assignments
 
     game = make(game_id).id
-    chosen = room.load(recipe) if recipe is not None else room.default(game)
+    chosen = known.load(recipe) if recipe is not None else known.default(game)
     config = with_assignments(chosen.config(game), changes)
     if minutes is not None:
         config = replace(config, minutes=float(minutes))
@@ -206,7 +203,7 @@ def _config(game_id: str, recipe: str | None, minutes: float | None, seed: int |
 
 
 def _free(config: Config) -> Path:
-    """runs/GAME, or runs/GAME-2 and so on."""
+    """runs/GAME, or the first of runs/GAME-2, runs/GAME-3, ... that does not exist."""
     name = "".join(letter if letter.isalnum() else "-" for letter in config.game)
     tries = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in range(1, 10_000))
     return next(path for path in tries if not path.exists())
@@ -215,8 +212,8 @@ def _free(config: Config) -> Path:
 def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -> None:
     from tabia.cli.training_display import display
     from tabia.cli.training_stop import Stop
+    from tabia.training.loop import default_observers
     from tabia.training.loop import train as run
-    from tabia.training.observers import default_observers
     from tabia.training.run.export import TensorBoard
 
     path = training.run.path
@@ -238,7 +235,7 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
 
 
 def _strength(training: Training, *, one_line: bool = False) -> str:
-    """The newest evaluation in words, or how to make one."""
+    """The newest evaluation in words, or the command that makes one."""
     from tabia.training.report import strength
 
     run, config = training.run, training.config
@@ -251,13 +248,13 @@ def _strength(training: Training, *, one_line: bool = False) -> str:
 
 
 def _estimate(config: Config, as_json: bool) -> None:
-    from tabia.training.estimate import estimate
+    from tabia.training.pace import estimate
 
     found = estimate(config)
     if as_json:
-        printing.print_json(found.fields())
+        printing.print_json(found.to_dict())
     else:
-        printing.console().print(printing.pairs(found.words()))
+        printing.console().print(printing.pairs(found.describe()))
 
 
 def _named(game: Game, moves: tuple[int, ...]) -> str:

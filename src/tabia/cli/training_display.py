@@ -1,10 +1,10 @@
-"""What a run shows of itself: a panel on a terminal, lines of text elsewhere, lines of JSON where asked for.
+"""Displays of a run: a panel on a terminal, lines of text elsewhere, JSON lines on request.
 
     with display(as_json) as shown:
         train(training, [Evaluate(), Metrics(), shown])
 
-A display comes last among the observers, so that it sees what the others found. Leaving the `with` block puts the
-terminal back in order, whatever ended the run.
+A display comes last among the observers, so that it sees what the others found. Leaving the `with` block restores the
+terminal, however the run ended.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from rich.console import Console
 from rich.live import Live as RichLive
 
 from tabia.cli import printing, training_panel
-from tabia.cli.echo import hide_control_echo
-from tabia.cli.training_panel import Sight, span
-from tabia.training.iteration import Report
-from tabia.training.loop import BaseObserver, Training
+from tabia.cli.interrupts import hide_control_echo
+from tabia.cli.training_panel import View, span
+from tabia.training.iteration import IterationResult
+from tabia.training.observers import BaseObserver
 from tabia.training.report import strength
 from tabia.training.run import metrics
 from tabia.training.selfplay.replay import host_of
-from tabia.training.state import whereabouts
+from tabia.training.state import replay_size
+from tabia.training.training import Training
 
-_COMPILING = "compiling the programs of this run first, which can take a minute"
+_COMPILING = "compiling, which can take a minute"
 
 
 class Display(BaseObserver):
-    """An observer that may hold a terminal; the base of all three."""
+    """An observer that may use a terminal; the base class of all three."""
 
     def __enter__(self) -> Self:
         return self
@@ -41,138 +42,138 @@ class Display(BaseObserver):
         self.close()
 
     def stopping(self, training: Training) -> None:
-        """Say that the run was asked to stop."""
+        """Show that the run was asked to stop."""
 
     def close(self) -> None:
-        """Put things back in order."""
+        """Restore the terminal."""
 
 
 def display(as_json: bool = False) -> Display:
-    """The display that suits: JSON if asked for, a panel on a terminal, otherwise lines of text."""
+    """JSON lines on request, a panel on a terminal, otherwise lines of text."""
     if as_json:
         return JsonLines()
     return Live() if sys.stderr.isatty() else Plain()
 
 
 class Live(Display):
-    """A panel on stderr that is drawn anew four times a second, between iterations too."""
+    """A panel on stderr, redrawn four times per second."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._live: RichLive | None = None
-        self._echo_again: Callable[[], None] = lambda: None
-        self.sight: Sight | None = None
+        self._restore_echo: Callable[[], None] = lambda: None
+        self.view: View | None = None
 
-    def begun(self, training: Training) -> None:
-        self.sight = sight = Sight(training)
+    def on_start(self, training: Training) -> None:
+        self.view = view = View(training)
         self._live = RichLive(
-            console=self._console, get_renderable=lambda: training_panel.panel(sight), refresh_per_second=4
+            console=self._console, get_renderable=lambda: training_panel.panel(view), refresh_per_second=4
         )
-        self._echo_again = hide_control_echo()
+        self._restore_echo = hide_control_echo()
         self._live.start(refresh=True)
-        atexit.register(self.close)  # a run may fail where nobody used `with`
+        atexit.register(self.close)  # in case a run fails outside a `with` block
 
-    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
-        if self.sight is not None:
-            self.sight.note(metrics.fields(training, report))
+    def on_iteration(self, training: Training, result: IterationResult) -> dict[str, Any]:
+        if self.view is not None:
+            self.view.note(metrics.fields(training, result))
         return {}
 
     def stopping(self, training: Training) -> None:
         if self._live is not None:
-            self._live.refresh()  # the panel itself says so
+            self._live.refresh()  # the panel shows it
 
-    def ended(self, training: Training, why: str) -> None:
-        if self.sight is not None:
-            self.sight.ended = why
+    def on_end(self, training: Training, why: str) -> None:
+        if self.view is not None:
+            self.view.ended = why
         self.close()
 
     def close(self) -> None:
-        """Leave the last panel on the screen and give the terminal back."""
+        """Leave the last panel on the screen and restore the terminal."""
         if self._live is not None:
             self._live.stop()
-            self._echo_again()
+            self._restore_echo()
         self._live = None
 
 
 class Plain(Display):
-    """A line every few seconds, and one for every evaluation and checkpoint."""
+    """A line every few seconds, and one per evaluation and checkpoint."""
 
     def __init__(self, *, every: float = 5.0, file: TextIO | None = None) -> None:
-        self._every, self._file, self._said = every, file, -every
-        self.sight: Sight | None = None
+        self._every, self._file, self._printed = every, file, -every
+        self.view: View | None = None
 
-    def begun(self, training: Training) -> None:
-        self.sight = Sight(training)
+    def on_start(self, training: Training) -> None:
+        self.view = View(training)
         config, iteration = training.config, training.counters.iteration
         length = f"{config.minutes:g} minutes" if config.minutes else f"{config.iterations:,} iterations"
         since = f", from iteration {iteration:,}" if iteration else ""
-        self._say(f"{config.game}, recipe {config.recipe}, seed {config.seed}: {length}{since}, in {training.run.path}")
-        self._say(_COMPILING)
+        self._print(
+            f"{config.game}, recipe {config.recipe}, seed {config.seed}: {length}{since}, in {training.run.path}"
+        )
+        self._print(_COMPILING)
         if host_of(training.state.boards[0].buffer) is not None:
-            self._say(f"the replay takes {whereabouts(training.state)}")
+            self._print(f"the replay buffer takes {replay_size(training.state)}")
 
-    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
-        assert self.sight is not None
-        line = metrics.fields(training, report)
-        self.sight.note(line)
-        if time.monotonic() - self._said >= self._every:
-            self._said = time.monotonic()
-            self._say(training_panel.line(self.sight))
+    def on_iteration(self, training: Training, result: IterationResult) -> dict[str, Any]:
+        assert self.view is not None
+        line = metrics.fields(training, result)
+        self.view.note(line)
+        if time.monotonic() - self._printed >= self._every:
+            self._printed = time.monotonic()
+            self._print(training_panel.line(self.view))
         found = training_panel.evaluations({name: (line["iteration"], value) for name, value in line.items()})
         if found:
             words = "; ".join(f"{name} {value} ({more})" if more else f"{name} {value}" for name, value, more in found)
-            self._say(f"iteration {line['iteration']:,} | {words}")
+            self._print(f"iteration {line['iteration']:,} | {words}")
         return {}
 
-    def saved(self, training: Training) -> None:
-        self._say(f"iteration {training.counters.iteration:,} | saved")
+    def on_save(self, training: Training) -> None:
+        self._print(f"iteration {training.counters.iteration:,} | saved")
 
     def stopping(self, training: Training) -> None:
-        self._say("stopping and saving; Ctrl-C again exits without saving")
+        self._print("stopping and saving; Ctrl-C again exits without saving")
 
-    def ended(self, training: Training, why: str) -> None:
+    def on_end(self, training: Training, why: str) -> None:
         counters = training.counters
-        took = span(counters.seconds)
-        self._say(
-            f"{why} after {counters.iteration:,} iterations, {counters.games:,} games and {took}, in {training.run.path}"
-        )
+        done = f"{counters.iteration:,} iterations, {counters.games:,} games and {span(counters.seconds)}"
+        self._print(f"{why} after {done}, in {training.run.path}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         print(text, file=self._file or sys.stderr, flush=True)
 
 
 class JsonLines(Display):
-    """A JSON object a line on stdout: every iteration's metrics, and what happens between them as `event`."""
+    """One JSON object per line on stdout: the metrics of every iteration, and events in between."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         self._write = write or (lambda text: print(text, flush=True))
 
-    def begun(self, training: Training) -> None:
+    def on_start(self, training: Training) -> None:
         config = training.config
-        self._tell(
-            "begun",
+        self._event(
+            "started",
             training,
             game=config.game,
             recipe=config.recipe,
             seed=config.seed,
             minutes=config.minutes or None,
             iterations=None if config.minutes else config.iterations,
-            doing=_COMPILING,
+            phase=_COMPILING,
         )
 
-    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
-        self._write(printing.json_line(metrics.fields(training, report)))
+    def on_iteration(self, training: Training, result: IterationResult) -> dict[str, Any]:
+        self._write(printing.json_line(metrics.fields(training, result)))
         return {}
 
-    def saved(self, training: Training) -> None:
-        self._tell("saved", training, checkpoint=str(training.run.checkpoints / str(training.saved)))
+    def on_save(self, training: Training) -> None:
+        self._event("saved", training, checkpoint=str(training.run.checkpoints / str(training.saved)))
 
     def stopping(self, training: Training) -> None:
-        self._tell("stopping", training)
+        self._event("stopping", training)
 
-    def ended(self, training: Training, why: str) -> None:
+    def on_end(self, training: Training, why: str) -> None:
         counters, found = training.counters, strength.latest(training.run)
-        self._tell(
+        self._event(
             "ended",
             training,
             why=why,
@@ -182,6 +183,6 @@ class JsonLines(Display):
             strength=None if found is None else found.to_dict(),
         )
 
-    def _tell(self, event: str, training: Training, **more: Any) -> None:
+    def _event(self, event: str, training: Training, **more: Any) -> None:
         about = {"event": event, "run": str(training.run.path), "iteration": training.counters.iteration}
         self._write(printing.json_line(about | more))

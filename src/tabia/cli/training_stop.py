@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while a run is trained: say so, save, exit; a second one exits at once.
+"""Ctrl-C and SIGTERM during a run: save and exit; a second one exits at once.
 
-The run gets a few seconds to end its iteration. If it has not by then, or is still compiling, it is saved as it was
-before the iteration.
+The run has a few seconds to end its iteration. After that, or if it is still compiling, it is saved as it was before
+the iteration.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from contextlib import AbstractContextManager
 
 from tabia.cli import interrupts
 from tabia.cli.training_display import Display
-from tabia.training.loop import Observer, Training, take_over
+from tabia.training.loop import take_over
+from tabia.training.observers import Observer
+from tabia.training.training import PREPARING, Training
 
 _PATIENCE = 4.0  # seconds for the iteration to end
-_SECONDS = 13.5  # until the process exits, whether the run is saved or not
-_NOTHING_TO_LOSE = ("preparing", "compiling")  # what a run does before an iteration begins
+_SECONDS = 13.5  # until the process exits, saved or not
+_BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 
 
 class Stop:
@@ -47,7 +49,7 @@ class Stop:
         return interrupts.on_interrupt(self._stop, seconds=_SECONDS, too_late=self._too_late)
 
     def ended(self) -> None:
-        """The run has ended by itself, saved."""
+        """Call when the run has ended by itself and is saved."""
         self._ended.set()
 
     @property
@@ -64,7 +66,7 @@ class Stop:
         self.number = number
         self._training.stopping.append(number)
         self._shown.stopping(self._training)
-        patience = 0.0 if self._training.doing in _NOTHING_TO_LOSE else _PATIENCE
+        patience = 0.0 if self._training.phase in _BEFORE_ITERATION else _PATIENCE
         if self._ended.wait(patience) or not take_over(self._training, self._observers):
             return None
         return self.sentence
@@ -72,5 +74,5 @@ class Stop:
     def _too_late(self) -> str:
         self._shown.close()
         saved = self._training.saved
-        what = f"The newest checkpoint is of iteration {saved}." if saved >= 0 else "Nothing was saved yet."
+        what = f"The newest checkpoint is from iteration {saved}." if saved >= 0 else "Nothing was saved yet."
         return f"{what} Continue with: {self._resume}"

@@ -52,7 +52,7 @@ class FileLock:
             os.close(descriptor)
 
     def _acquire(self) -> int:
-        """A locked descriptor of the file now at this path; the previous holder may have just removed the one we opened."""
+        """A locked descriptor of the file at this path; the previous holder may remove the one we opened."""
         while True:
             descriptor = _open(self._path)
             try:

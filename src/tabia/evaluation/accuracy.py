@@ -1,7 +1,8 @@
-"""Agreement with perfect play: how often a player's move keeps the value, wins fastest, and what it gives away.
+"""Agreement with perfect play: how often a player's move keeps the value or wins fastest, and the mean loss.
 
-A move keeps the value if the mover still gets what it would with perfect play. Loss is what it gets less: a win is 1, a
-draw 0, a defeat -1. A player that gives values is judged by them too. Axis letters: N positions, A actions, P seats.
+A move keeps the value if perfect play after it gives the mover as much as before. The loss is the difference, where a
+win is 1, a draw 0 and a defeat -1. If a player reports values, they are compared too. Axis letters: N positions, A
+actions, P seats.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabia.evaluation.positions import Positions
-from tabia.evaluation.tally import wilson
+from tabia.evaluation.positions import PositionSet
+from tabia.evaluation.significance import wilson_interval
 from tabia.games.game import Game, State
 from tabia.games.history import History
 from tabia.players import perfect
 from tabia.players.perfect import Oracle, Truth
 from tabia.players.player import Choice, Player
 
-_TOGETHER = 256
+_BATCH = 256
 _BINS = 10
 
-Told = Callable[[int], object]
-"""Told how many positions are judged so far."""
+OnPositions = Callable[[int], object]
+"""Receives the number of positions compared so far."""
 
 
 @dataclass(frozen=True)
@@ -34,34 +35,34 @@ class Group:
 
     name: str
     positions: int
-    losable: int  # positions in which some move gives value away
-    keeps: float  # share of moves that keep the value
+    losable: int  # positions in which some move loses value
+    agreement: float  # fraction of moves that keep the value
     low: float  # its 95% interval
     high: float
-    keeps_where_losable: float  # the same among the losable ones alone
-    fastest: float  # share that also win soonest or hold out longest
+    agreement_where_losable: float  # the same fraction over the losable positions
+    fastest: float  # fraction of moves that also win soonest or delay a loss longest
     loss: float  # mean
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Positions whose value the player put between two bounds: what it said, and what is true, on average."""
+    """Positions with a reported value between two bounds: the mean reported and the mean true value."""
 
     low: float
     high: float
     positions: int
-    said: float
+    predicted: float
     true: float
 
 
 @dataclass(frozen=True)
 class Values:
-    """Agreement of the values a player gives with the true ones."""
+    """Agreement of the values that a player reports with the true ones."""
 
     decided: int  # positions that are won or lost
-    sign: float  # share of those in which the player's value has the right sign
-    error: float  # mean absolute difference over all positions
-    calibration: tuple[Bin, ...]  # empty bins left out
+    sign: float  # fraction of those in which the player's value has the right sign
+    error: float  # mean absolute error over all positions
+    calibration: tuple[Bin, ...]  # without empty bins
 
 
 @dataclass(frozen=True)
@@ -71,42 +72,52 @@ class Agreement:
     player: str
     game: str
     all: Group
-    by_ply: tuple[Group, ...]  # ply is the number of moves made; in Connect and tic-tac-toe the number of stones
+    by_ply: tuple[Group, ...]  # by the number of moves made
     by_seat: tuple[Group, ...]
     values: Values | None
 
 
 def agreement(
-    player: Player, positions: Positions, *, seed: int = 0, told: Told | None = None, judge: Oracle | None = None
+    player: Player,
+    positions: PositionSet,
+    *,
+    seed: int = 0,
+    progress: OnPositions | None = None,
+    oracle: Oracle | None = None,
 ) -> Agreement:
-    """Compare a player's moves with perfect play; PlayerError if the game is too large for that."""
+    """Compare a player's moves with perfect play; PlayerError if the game is too large for an oracle."""
     game = player.game
-    judge = perfect.make(game).oracle if judge is None else judge
-    chosen, said, truths = [], [], []
-    for first in range(0, len(positions), _TOGETHER):
-        rows = np.arange(first, min(first + _TOGETHER, len(positions)))
-        choice = _ask(player, positions, rows, jax.random.fold_in(jax.random.key(seed), first))
+    oracle = perfect.PerfectPlayer(game).oracle if oracle is None else oracle
+    chosen, predicted, truths = [], list[np.ndarray](), []
+    for first in range(0, len(positions), _BATCH):
+        rows = np.arange(first, min(first + _BATCH, len(positions)))
+        choice = _choose(player, positions, rows, jax.random.fold_in(jax.random.key(seed), first))
         chosen.append(np.asarray(choice.actions)[: len(rows)])
-        said.append(None if choice.values is None else np.asarray(choice.values)[: len(rows)])
-        truths.append(judge.truth(_plain(game, positions.part(rows))))
-        if told is not None:
-            told(int(rows[-1]) + 1)
-    best, fastest, means, true = (np.concatenate(parts) for parts in zip(*(known[:4] for known in truths), strict=True))
-    truth = Truth(best, fastest, means, true, scores=None)
+        if choice.values is not None:
+            predicted.append(np.asarray(choice.values)[: len(rows)])
+        truths.append(oracle.truth(_without_history(game, positions.rows(rows))))
+        if progress is not None:
+            progress(int(rows[-1]) + 1)
+    best, fastest, means, values = (
+        np.concatenate(parts) for parts in zip(*(known[:4] for known in truths), strict=True)
+    )
+    truth = Truth(best=best, fastest=fastest, means=means, values=values, scores=None)
     mover = np.asarray(jax.vmap(game.mover)(positions.states))
-    values = None if said[0] is None else _values(np.concatenate(said), truth.values, mover)  # type: ignore[arg-type]
-    return _compare(player, positions, np.concatenate(chosen), truth, mover, values)
+    compared = _compare_values(np.concatenate(predicted), truth.values, mover) if predicted else None
+    return _compare(player, positions, np.concatenate(chosen), truth, mover, compared)
 
 
-def is_losable(game: Game, positions: Positions, judge: Oracle, *, told: Told | None = None) -> np.ndarray:
-    """Whether some move gives value away, of each position [N]."""
+def is_losable(
+    game: Game, positions: PositionSet, oracle: Oracle, *, progress: OnPositions | None = None
+) -> np.ndarray:
+    """Whether some move loses value in each position [N]."""
     found = []
-    for first in range(0, len(positions), _TOGETHER):
-        rows = np.minimum(np.arange(first, first + _TOGETHER), len(positions) - 1)
-        truth = judge.truth(_plain(game, positions.part(rows)))
+    for first in range(0, len(positions), _BATCH):
+        rows = np.minimum(np.arange(first, first + _BATCH), len(positions) - 1)
+        truth = oracle.truth(_without_history(game, positions.rows(rows)))
         found.append(_losable(truth)[: len(positions) - first])
-        if told is not None:
-            told(min(first + _TOGETHER, len(positions)))
+        if progress is not None:
+            progress(min(first + _BATCH, len(positions)))
     return np.concatenate(found)
 
 
@@ -114,73 +125,88 @@ def _losable(truth: Truth) -> np.ndarray:
     return (~np.isnan(truth.means) & ~truth.best).any(axis=1)
 
 
-def _ask(player: Player, positions: Positions, rows: np.ndarray, key: jax.Array) -> Choice:
-    """The player's answer for these positions, padded with the last to one size."""
-    padded = np.minimum(np.arange(rows[0], rows[0] + min(_TOGETHER, len(positions))), rows[-1])
-    states = jax.tree.map(jnp.asarray, positions.part(padded))
+def _choose(player: Player, positions: PositionSet, rows: np.ndarray, key: jax.Array) -> Choice:
+    """The player's choice in these positions; the last batch is padded to the size of the others."""
+    padded = np.minimum(np.arange(rows[0], rows[0] + min(_BATCH, len(positions))), rows[-1])
+    states = jax.tree.map(jnp.asarray, positions.rows(padded))
     return player.choose(states, key, jnp.asarray(positions.plies[padded], jnp.int32))
 
 
-def _plain(game: Game, states: State) -> State:
+def _without_history(game: Game, states: State) -> State:
     plain = states.now if isinstance(game, History) else states
     return jax.tree.map(jnp.asarray, plain)
 
 
 def _compare(
-    player: Player, positions: Positions, chosen: np.ndarray, truth: Truth, mover: np.ndarray, values: Values | None
+    player: Player,
+    positions: PositionSet,
+    chosen: np.ndarray,
+    truth: Truth,
+    mover: np.ndarray,
+    values: Values | None,
 ) -> Agreement:
     rows = np.arange(len(chosen))
-    keeps, fastest = truth.best[rows, chosen], truth.fastest[rows, chosen]
+    kept, fastest = truth.best[rows, chosen], truth.fastest[rows, chosen]
     loss = np.nanmax(truth.means, axis=1) - truth.means[rows, chosen]
     losable = _losable(truth)
 
     def group(name: str, among: np.ndarray) -> Group:
         count, risky = int(among.sum()), among & losable
-        share = float(keeps[among].mean())
-        low, high = wilson(share, count)
-        kept = float(keeps[risky].mean()) if risky.any() else 1.0
+        fraction = float(kept[among].mean())
+        low, high = wilson_interval(fraction, count)
         return Group(
-            name,
-            count,
-            int(risky.sum()),
-            share,
-            low,
-            high,
-            kept,
-            float(fastest[among].mean()),
-            float(loss[among].mean()),
+            name=name,
+            positions=count,
+            losable=int(risky.sum()),
+            agreement=fraction,
+            low=low,
+            high=high,
+            agreement_where_losable=float(kept[risky].mean()) if risky.any() else 1.0,
+            fastest=float(fastest[among].mean()),
+            loss=float(loss[among].mean()),
         )
 
     plies, seats = positions.plies, np.unique(mover)
     return Agreement(
-        player.spec,
-        player.game.id,
-        group("all", np.ones(len(chosen), bool)),
-        tuple(group(name, (plies >= low) & (plies <= high)) for name, low, high in _spans(plies)),
-        tuple(group(f"seat {seat + 1}", mover == seat) for seat in seats),
-        values,
+        player=player.spec,
+        game=player.game.id,
+        all=group("all", np.ones(len(chosen), bool)),
+        by_ply=tuple(group(name, (plies >= low) & (plies <= high)) for name, low, high in _ply_ranges(plies)),
+        by_seat=tuple(group(f"seat {seat + 1}", mover == seat) for seat in seats),
+        values=values,
     )
 
 
-def _spans(plies: np.ndarray) -> list[tuple[str, int, int]]:
-    """Plies in groups of equal width, at most eight of them, those without positions left out."""
+def _ply_ranges(plies: np.ndarray) -> list[tuple[str, int, int]]:
+    """At most eight ranges of plies of equal width, with names; ranges without positions are left out."""
     width = -(-(int(plies.max()) + 1) // 8)
     found = sorted({int(ply) // width for ply in plies})
     names = [(f"{first * width} to {first * width + width - 1}" if width > 1 else str(first)) for first in found]
     return [(name, first * width, first * width + width - 1) for name, first in zip(names, found, strict=True)]
 
 
-def _values(said: np.ndarray, true: np.ndarray, mover: np.ndarray) -> Values:
-    """How the mover's values [N, P] compare; both are in [-1, 1]."""
-    mine, theirs = (np.take_along_axis(values, mover[:, None], axis=1)[:, 0] for values in (said, true))
-    decided = np.abs(theirs) > 1e-6
-    right = np.sign(mine[decided]) == np.sign(theirs[decided])
+def _compare_values(predicted: np.ndarray, true: np.ndarray, mover: np.ndarray) -> Values:
+    """Compare the mover's entries of the values [N, P], which are in [-1, 1]."""
+    ours, truth = (np.take_along_axis(values, mover[:, None], axis=1)[:, 0] for values in (predicted, true))
+    decided = np.abs(truth) > 1e-6
+    right = np.sign(ours[decided]) == np.sign(truth[decided])
     edges = np.linspace(-1.0, 1.0, _BINS + 1)
-    which = np.clip(np.searchsorted(edges, mine, side="right") - 1, 0, _BINS - 1)
+    which = np.clip(np.searchsorted(edges, ours, side="right") - 1, 0, _BINS - 1)
     bins = []
     for number in np.unique(which):
         among = which == number
-        said_here, true_here = float(mine[among].mean()), float(theirs[among].mean())
-        bins.append(Bin(float(edges[number]), float(edges[number + 1]), int(among.sum()), said_here, true_here))
-    share = float(right.mean()) if decided.any() else 1.0
-    return Values(int(decided.sum()), share, float(np.abs(mine - theirs).mean()), tuple(bins))
+        bins.append(
+            Bin(
+                low=float(edges[number]),
+                high=float(edges[number + 1]),
+                positions=int(among.sum()),
+                predicted=float(ours[among].mean()),
+                true=float(truth[among].mean()),
+            )
+        )
+    return Values(
+        decided=int(decided.sum()),
+        sign=float(right.mean()) if decided.any() else 1.0,
+        error=float(np.abs(ours - truth).mean()),
+        calibration=tuple(bins),
+    )

@@ -1,13 +1,13 @@
-"""Measuring a ladder: players of one game, rated against each other, 100 to 300 Elo from one rung to the next.
+"""Measuring a ladder: rated players of one game, 100 to 300 Elo from one rung to the next.
 
-    plan = Plan(game, tuple(candidates.pool(game)), games=256)
+    plan = LadderPlan(game, tuple(ladder_candidates.pool(game)), games=256)
     records = measure(plan)
-    print(chosen(rated(records, plan.specs[-1])))
+    print(select_rungs(rate_players(records, plan.specs[-1])))
 
-The candidates play their neighbors in the order given. Then, round by round: rate everybody with random at 0, choose
-the chain of candidates whose steps are nearest to 200 Elo, put new candidates into its gaps, and let those play who
-are one or two places apart and have not met. Candidates outside the chain play no more. What is played next follows
-from the games so far, so a measurement continues from its records, on any machine.
+First, neighbors in the order given play each other. Then every round rates all players with random at 0, selects the
+chain of players whose steps are closest to 200 Elo, adds new candidates in its gaps, and pairs players that are one or
+two places apart and have not met. Players outside the chain play no more. The next pairings follow from the games so
+far, so a measurement resumes from its records on any machine.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from itertools import pairwise
 
 import jax
 
-from tabia.evaluation import candidates, standings
+from tabia.core.batching import padded_size
+from tabia.evaluation import ladder_candidates, ratings
 from tabia.evaluation.match import Match, Watch, play
-from tabia.evaluation.openings import game_seed
-from tabia.evaluation.ratings import RatingError
+from tabia.evaluation.rating_models import RatingError
 from tabia.evaluation.records import Record
+from tabia.evaluation.rounds import game_seed
 from tabia.games.game import Game
 from tabia.players import make
 from tabia.players.ladder import ANCHOR, Rung
 from tabia.players.player import Player
-from tabia.players.reading import power_of_two
 from tabia.players.spec import parse
 
-STEP, NARROW, WIDE = 200.0, 100.0, 300.0  # Elo from rung to rung: the aim, and the bounds
-_MARGIN = 25.0  # Elo by which the chain keeps away from the bounds, since later games move the ratings
-_LINKS = (1, 2)  # how many places apart players meet while the chain is sought
-_LONG_LINKS = (3,)  # and once it is found
+STEP, NARROW, WIDE = 200.0, 100.0, 300.0  # Elo from rung to rung: target and bounds
+_MARGIN = 25.0  # Elo inside the bounds, because later games change the ratings
+_LINKS = (1, 2)  # the distances of players that meet during the rounds
+_LONG_LINKS = (3,)  # and after them
 
-Tell = Callable[[int, Sequence[tuple[str, str]], Sequence[Rung]], None]
-"""Told before each round its number, the pairings to come and the ladder so far."""
+OnRound = Callable[[int, Sequence[tuple[str, str]], Sequence[Rung]], None]
+"""Receives the number of a round, its pairings and the ladder so far, before the round is played."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is measured."""
+class LadderPlan:
+    """The settings of a measurement."""
 
     game: Game
-    specs: tuple[str, ...]  # weakest first, as far as one can guess; the last will be the top of the ladder
+    specs: tuple[str, ...]  # roughly from weak to strong; the last is the top of the ladder
     games: int = 256  # per pairing
-    rounds: int = 10  # at most, of looking for the chain
+    rounds: int = 10  # the most rounds
     opening_moves: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         if ANCHOR not in self.specs[:-1] or len(set(self.specs)) < max(2, len(self.specs)):
             raise RatingError(
-                f"A ladder needs {ANCHOR} and stronger players, each once, not {', '.join(self.specs) or 'nobody'}."
+                f"A ladder needs {ANCHOR} and stronger players, each once, not {', '.join(self.specs) or 'none'}."
             )
 
     @property
@@ -73,50 +73,57 @@ class Plan:
         )
 
     def match(self, players: tuple[Player, Player]) -> Match:
-        """The match of one pairing: all its games side by side, so that every player needs few programs."""
-        own = zlib.crc32(" ".join(player.spec for player in players).encode())
-        # On an accelerator a full batch costs as little as a small one; on a CPU the late, small batches are cheaper.
-        smallest = power_of_two(self.games // (8 if jax.default_backend() == "cpu" else 2))
+        """The match of one pairing; all its games are played side by side, so that few programs are compiled."""
+        index = zlib.crc32(" ".join(player.spec for player in players).encode())
+        # On an accelerator a small batch costs as much as a full one; on a CPU it is cheaper.
+        smallest = padded_size(self.games // (8 if jax.default_backend() == "cpu" else 2))
         return Match(
-            self.game,
-            players,
-            self.games,
+            game=self.game,
+            players=players,
+            games=self.games,
             opening_moves=self.opening_moves,
-            seed=game_seed(self.seed, own),
-            together=self.games + 8,
+            seed=game_seed(self.seed, index),
+            batch=self.games + 8,
             smallest=max(8, smallest),
         )
 
 
 def measure(
-    plan: Plan, *, done: Sequence[Record] = (), watch: Watch | None = None, tell: Tell | None = None
+    plan: LadderPlan, *, done: Sequence[Record] = (), watch: Watch | None = None, on_round: OnRound | None = None
 ) -> list[Record]:
-    """Play everything that a ladder needs, or what is left of it after the games `done`."""
-    arena = _Arena(plan, done, watch)
+    """Play the games that a ladder needs, or the rest of them after the games `done`."""
+    pairings = _Pairings(plan, done, watch)
     ladder: list[Rung] = []
-    fresh = arena.missing(plan.specs, (1,))
+    fresh = pairings.missing(plan.specs, (1,))
     for number in range(1, plan.rounds + 1):
         if not fresh:
             break
-        if tell is not None:
-            tell(number, fresh, ladder)
-        arena.play(fresh)
-        everybody = rated(arena.records, plan.specs[-1])
-        ladder = chosen(everybody)
-        order = _with_new(ladder, everybody)
-        fresh = arena.missing(order, _LINKS) or arena.missing(order, _LONG_LINKS)
-    return arena.records
+        if on_round is not None:
+            on_round(number, fresh, ladder)
+        pairings.play(fresh)
+        players = rate_players(pairings.records, plan.specs[-1])
+        ladder = select_rungs(players)
+        order = _fill_gaps(ladder, players)
+        fresh = pairings.missing(order, _LINKS) or pairings.missing(order, _LONG_LINKS)
+    return pairings.records
 
 
-def rated(records: Sequence[Record], top: str) -> list[Rung]:
-    """The players from random, who has 0 Elo, to `top`, weakest first."""
-    found = standings.rate(records, anchor=ANCHOR)
+def rate_players(records: Sequence[Record], top: str) -> list[Rung]:
+    """The players from random, at 0 Elo, to `top`, weakest first."""
+    found = ratings.rate(records, anchor=ANCHOR)
     counts = dict.fromkeys(found.names, 0)
-    for record in standings.counted(records):
+    for record in ratings.rated_games(records):
         for name in set(record.players):
             counts[name] += 1
     rungs = [
-        Rung(describe(name), name, round(elo), round(elo - error), round(elo + error), counts[name])
+        Rung(
+            name=describe(name),
+            spec=name,
+            elo=round(elo),
+            low=round(elo - error),
+            high=round(elo + error),
+            games=counts[name],
+        )
         for name, elo, error in zip(found.names, found.elo.tolist(), found.error.tolist(), strict=True)
     ]
     best = next(rung.elo for rung in rungs if rung.spec == top)
@@ -124,13 +131,13 @@ def rated(records: Sequence[Record], top: str) -> list[Rung]:
     return sorted(inside, key=lambda rung: (rung.spec != ANCHOR, rung.elo, rung.spec == top))
 
 
-def chosen(everybody: Sequence[Rung]) -> list[Rung]:
-    """The rungs of a ladder among players in ascending order."""
-    return [everybody[place] for place in chain([rung.elo for rung in everybody])]
+def select_rungs(players: Sequence[Rung]) -> list[Rung]:
+    """The rungs of a ladder among rated players, weakest first."""
+    return [players[place] for place in chain([rung.elo for rung in players])]
 
 
 def chain(elo: Sequence[float]) -> list[int]:
-    """The places in ascending ratings, first and last included, whose steps are best: near 200, within 100 to 300.
+    """The indices of the ascending ratings with the best steps: close to 200, within 100 to 300; both ends included.
 
     >>> chain([0, 90, 210, 230, 400, 1000])
     [0, 2, 4, 5]
@@ -148,20 +155,20 @@ def _cost(step: float) -> float:
     return ((step - STEP) / NARROW) ** 2 + (10.0 + outside / 10.0 if outside else 0.0)
 
 
-def _with_new(ladder: Sequence[Rung], everybody: Sequence[Rung]) -> list[str]:
-    """The rungs, and new players in their gaps."""
-    known = {rung.spec: rung.elo for rung in everybody}
+def _fill_gaps(ladder: Sequence[Rung], players: Sequence[Rung]) -> list[str]:
+    """The rungs with new players in the gaps."""
+    known = {rung.spec: rung.elo for rung in players}
     order = [ladder[0].spec]
     for weak, strong in pairwise(ladder):
         if strong.elo - weak.elo > WIDE - _MARGIN:
-            new = candidates.between(weak.elo, strong.elo, strong.spec, known)
+            new = ladder_candidates.between(weak.elo, strong.elo, strong.spec, known)
             order += [] if new is None or new in order else [new]
         order.append(strong.spec)
     return order
 
 
 def links(order: Sequence[str], distances: Iterable[int]) -> list[tuple[str, str]]:
-    """Players so many places apart.
+    """The pairs of players at these distances in the order.
 
     >>> links("abc", (1, 2))
     [('a', 'b'), ('b', 'c'), ('a', 'c')]
@@ -182,10 +189,10 @@ def describe(spec: str) -> str:
     return ", ".join([title + agent, *words])
 
 
-class _Arena:
-    """Plays pairings, each once, and keeps all records."""
+class _Pairings:
+    """Plays each pairing once and keeps all records."""
 
-    def __init__(self, plan: Plan, done: Sequence[Record], watch: Watch | None) -> None:
+    def __init__(self, plan: LadderPlan, done: Sequence[Record], watch: Watch | None) -> None:
         self._plan, self._watch = plan, watch
         self._players: dict[str, Player] = {}
         self._matches: dict[frozenset[str], list[Record]] = {}
@@ -198,7 +205,7 @@ class _Arena:
         return [record for match in self._matches.values() for record in match]
 
     def missing(self, order: Sequence[str], distances: Iterable[int]) -> list[tuple[str, str]]:
-        """The players so many places apart who have not met."""
+        """The pairs at these distances that have not met."""
         return [pair for pair in links(order, distances) if frozenset(pair) not in self._matches]
 
     def play(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -207,7 +214,7 @@ class _Arena:
             self._matches[frozenset(pair)] = self._play(pair)
 
     def _play(self, pair: tuple[str, str]) -> list[Record]:
-        one, other = sorted(pair)  # the same match, whoever is stronger
+        one, other = sorted(pair)  # the match does not depend on who is stronger
         match = self._plan.match((self._player(one), self._player(other)))
         known = self._done.get(frozenset(pair), [])
         if len(known) == match.total and all(record.finished for record in known):

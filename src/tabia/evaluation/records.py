@@ -1,4 +1,4 @@
-"""Records of games: one text format for matches, tournaments and games saved by hand, which reads back exactly.
+"""Records of games: one lossless text format for matches, tournaments and saved games.
 
     tabia games 1
     match: {"games": 2, "seed": 0}
@@ -14,8 +14,8 @@
     scores: 1 -1
     end: over
 
-The first line names the format; `key: value` lines under it, up to a blank one, say what the file is. Then come the
-games, a blank line before each; all these lines are always there and in this order. docs/evaluation.md explains each.
+The first line names the format. Header lines `key: value` follow, up to a blank line, and describe the file. Then come
+the games, each after a blank line, with all of these lines in this order. docs/evaluation.md explains each.
 """
 
 from __future__ import annotations
@@ -37,51 +37,52 @@ from tabia.games.session import Session
 
 FORMAT = "tabia games 1"
 LIMIT = 256 * files.MEGABYTE
-"""The largest file that is read, in bytes: about a million games of Connect 4."""
-MOST_SEATS = 64
+"""The largest file accepted, in bytes: about a million games of Connect 4."""
+_MAX_SEATS = 64
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 ENDS = ("over", "resigned", "unfinished")
-"""How a game can stop: by its rules, by a player who gave up, or not yet."""
+"""How a game ended: by its rules, by resignation, or not yet."""
 
 
 class RecordError(TabiaError):
-    """A record that is damaged, or that the game does not allow."""
+    """A damaged record, or one that the rules do not allow."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One game, whole or as far as it went."""
+    """One game, finished or not."""
 
     game: str  # the id that `tabia.games.make` takes
     version: int  # of the game's rules
-    players: tuple[str, ...]  # the spec of each seat's player
+    players: tuple[str, ...]  # the spec of the player in each seat
     moves: tuple[str, ...]  # as in `Session.moves`
-    scores: tuple[float, ...]  # one a seat
-    opening: int = 0  # how many of the moves were drawn, not chosen
+    scores: tuple[float, ...]  # one per seat
+    opening: int = 0  # the number of random moves at the start
     seed: int = 0  # of the game's own chance: `Session.replay(game, moves, seed=seed)`
-    round: int = 0  # games of one round share an opening, and are one independent trial; 0: a game on its own
+    round: int = 0  # games of one round share an opening and are one independent trial; 0: a single game
     end: str = "over"
 
     @property
     def finished(self) -> bool:
+        """Whether the game has ended."""
         return self.end != "unfinished"
 
     @property
-    def shown_only(self) -> bool:
-        """Whether nobody is left to play: its players may no longer exist, and are not needed."""
+    def view_only(self) -> bool:
+        """Whether the game needs no player any more, so that its players need not exist."""
         return self.finished and HUMAN not in self.players
 
     @property
     def same(self) -> tuple[object, ...]:
-        """Equal for games that say the same: the same players in the same seats and the same moves."""
+        """A key that is equal for games with the same players, seats and moves."""
         return (self.game, self.version, self.players, self.moves)
 
 
 @dataclass
-class Book:
-    """A file of records: what it says about itself, and its games."""
+class RecordFile:
+    """The content of a record file: header and games."""
 
-    about: dict[str, str] = field(default_factory=dict)
+    header: dict[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
 
 
@@ -99,7 +100,7 @@ def replay(game: Game, record: Record) -> Session:
 
 
 def duplicates(records: Sequence[Record]) -> list[bool]:
-    """For each game whether an earlier one was the same; unfinished games are never."""
+    """Whether each game repeats an earlier one; unfinished games never do."""
     seen: set[tuple[object, ...]] = set()
     repeated = []
     for record in records:
@@ -112,18 +113,18 @@ def duplicates(records: Sequence[Record]) -> list[bool]:
 # Writing.
 
 
-def text(book: Book) -> str:
-    """A whole file."""
-    about = [FORMAT, *(f"{_word(key)}: {_line(value)}" for key, value in book.about.items())]
-    return "\n\n".join(["\n".join(about), *map(record_text, book.records)]) + "\n"
+def text(file: RecordFile) -> str:
+    """The text of a record file."""
+    header = [FORMAT, *(f"{_word(key)}: {_line(value)}" for key, value in file.header.items())]
+    return "\n\n".join(["\n".join(header), *map(record_text, file.records)]) + "\n"
 
 
 def record_text(record: Record) -> str:
-    """One game, without the blank line before it."""
+    """The text of one game, without the blank line before it."""
     if record.end not in ENDS:
-        raise RecordError(f"A game ends {', '.join(ENDS[:-1])} or {ENDS[-1]}, not {record.end!r}.")
+        raise RecordError(f"The end of a game is {', '.join(ENDS[:-1])} or {ENDS[-1]}, not {record.end!r}.")
     if len(record.scores) != len(record.players) or not all(map(math.isfinite, record.scores)):
-        raise RecordError(f"A record needs one finite score a seat, not {record.scores}.")
+        raise RecordError(f"A record needs one finite score per seat, not {record.scores}.")
     lines = [f"game: {_line(record.game)}", f"version: {record.version}"]
     lines += [f"seat {seat}: {_line(player)}" for seat, player in enumerate(record.players, start=1)]
     lines += [f"round: {record.round}", f"opening: {record.opening}", f"seed: {record.seed}"]
@@ -132,10 +133,10 @@ def record_text(record: Record) -> str:
     return "\n".join(lines)
 
 
-def save(path: Path, book: Book, *, within: Path | None = None) -> None:
-    """Write a file atomically; once this returns, it is on the disk."""
+def save(path: Path, file: RecordFile, *, within: Path | None = None) -> None:
+    """Write a file atomically and sync it to disk."""
     try:
-        files.write_atomic(path, text(book).encode(), within=within)
+        files.write_atomic(path, text(file).encode(), within=within)
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror or error}.") from None
 
@@ -143,20 +144,20 @@ def save(path: Path, book: Book, *, within: Path | None = None) -> None:
 def _line(value: str) -> str:
     if value != value.strip() or not value or not is_printable(value):
         raise RecordError(
-            f"{quote(value)} cannot be recorded: a record needs one line of text without control characters or "
-            "spaces around it."
+            f"{quote(value)} cannot be recorded: expected one line of text without control characters or spaces "
+            "around it."
         )
     return value
 
 
 def _word(value: str) -> str:
     if value.split() != [value] or not is_printable(value):
-        raise RecordError(f"{quote(value)} cannot be recorded: one word is needed.")
+        raise RecordError(f"{quote(value)} cannot be recorded: expected one word.")
     return value
 
 
 def _number(value: float) -> str:
-    """The shortest text that reads back as the same number."""
+    """The shortest text that parses to the same number."""
     whole = value == int(value) and abs(value) < 2**53 and (value or math.copysign(1.0, value) > 0)
     return str(int(value)) if whole else repr(float(value))
 
@@ -164,8 +165,8 @@ def _number(value: float) -> str:
 # Reading.
 
 
-def read(path: Path, *, within: Path | None = None) -> Book:
-    """Read a whole file; RecordError names the line that is damaged and what was expected there."""
+def load(path: Path, *, within: Path | None = None) -> RecordFile:
+    """Read a file; RecordError names the damaged line and what was expected there."""
     try:
         content = files.read_text(path, LIMIT, within=within)
     except OSError as error:
@@ -173,42 +174,42 @@ def read(path: Path, *, within: Path | None = None) -> Book:
     return parse(content, str(path))
 
 
-def parse(content: str, source: str = "text") -> Book:
+def parse(content: str, source: str = "text") -> RecordFile:
     """The inverse of `text`."""
     paragraphs = list(_paragraphs(content, source))
     if not paragraphs or paragraphs[0].lines[0] != FORMAT:
         found = quote(content[:200].split("\n", 1)[0])
-        raise RecordError(f"{source}, line 1: {FORMAT!r} was expected, not {found}. Is it a file of records?")
+        raise RecordError(f"{source}, line 1: expected {FORMAT!r}, not {found}. Is it a record file?")
     head = paragraphs[0]
     head.at = 1
-    about = dict(head.pair() for _ in head.lines[1:])
-    return Book(about, [_record(paragraph) for paragraph in paragraphs[1:]])
+    header = dict(head.pair() for _ in head.lines[1:])
+    return RecordFile(header, [_record(paragraph) for paragraph in paragraphs[1:]])
 
 
-def iterate(paths: Iterable[Path]) -> Iterator[Record]:
-    """The games of several files, one after the other."""
+def load_games(paths: Iterable[Path]) -> Iterator[Record]:
+    """The games of several files."""
     for path in paths:
-        yield from read(path).records
+        yield from load(path).records
 
 
 @dataclass
 class _Paragraph:
-    """Lines without a blank one between them, read from the first to the last."""
+    """Lines without a blank line between them, parsed in order."""
 
     source: str
-    first: int  # the line of the file it begins at
+    first: int  # its first line in the file
     lines: list[str]
     at: int = 0
 
     def pair(self) -> tuple[str, str]:
-        """The next line, taken apart."""
+        """Key and value of the next line."""
         key, colon, value = self._line("`key: value`").partition(": ")
         if not colon or key.split() != [key]:
             raise self.refusal("`key: value`")
         return key, value
 
     def value(self, key: str) -> str:
-        """What the next line says, which must be about `key`."""
+        """The value of the next line, which must have this key."""
         start, colon, value = self._line(f"`{key}: ...`").partition(":")
         if start != key or not colon or (value and not value.startswith(" ")):
             raise self.refusal(f"`{key}: ...`")
@@ -230,9 +231,9 @@ class _Paragraph:
         return found
 
     def refusal(self, expected: str) -> RecordError:
-        """About the line read last."""
+        """The error about the line parsed last."""
         return RecordError(
-            f"{self.source}, line {self.first + self.at - 1}: {expected} was expected, not "
+            f"{self.source}, line {self.first + self.at - 1}: expected {expected}, not "
             f"{quote(self.lines[self.at - 1])}."
         )
 
@@ -242,7 +243,7 @@ class _Paragraph:
     def _line(self, expected: str) -> str:
         if self.at >= len(self.lines):
             line = self.first + len(self.lines)
-            raise RecordError(f"{self.source}, line {line}: {expected} was expected, but the game's record ends here.")
+            raise RecordError(f"{self.source}, line {line}: expected {expected}, but the record ends here.")
         self.at += 1
         if not is_printable(self.lines[self.at - 1]):
             raise self.refusal("a line without control characters")
@@ -262,7 +263,7 @@ def _paragraphs(content: str, source: str) -> Iterator[_Paragraph]:
 def _record(lines: _Paragraph) -> Record:
     game, version = lines.value("game"), lines.whole("version")
     players = [lines.value("seat 1")]
-    while lines.starts("seat ") and len(players) < MOST_SEATS:
+    while lines.starts("seat ") and len(players) < _MAX_SEATS:
         players.append(lines.value(f"seat {len(players) + 1}"))
     round_, opening, seed = lines.whole("round"), lines.whole("opening"), lines.whole("seed")
     moves = tuple(lines.value("moves").split())
@@ -274,4 +275,14 @@ def _record(lines: _Paragraph) -> Record:
     if lines.at < len(lines.lines):
         lines.at += 1
         raise lines.refusal("a blank line")
-    return Record(game, version, tuple(players), moves, scores, opening, seed, round_, end)
+    return Record(
+        game=game,
+        version=version,
+        players=tuple(players),
+        moves=moves,
+        scores=scores,
+        opening=opening,
+        seed=seed,
+        round=round_,
+        end=end,
+    )

@@ -1,41 +1,50 @@
-"""Tournaments: every player meets every other, or only its nearest in the order given (Glimmerfors's partial round robin)."""
+"""Tournaments: every player meets every other, or only its nearest in the order given (Glimmerfors 2022)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
+
+from tabia.core.text import quote
+from tabia.core.trust import check_data
 from tabia.evaluation.match import Match, Watch, check_records, play
-from tabia.evaluation.openings import game_seed
+from tabia.evaluation.rating_models import RatingError
 from tabia.evaluation.records import Record
-from tabia.evaluation.seating import MatchError
-from tabia.games import identity
+from tabia.evaluation.rounds import MatchError, game_seed
+from tabia.games import identity, make
 from tabia.games.game import Game
+from tabia.networks import weights
+from tabia.players import make as make_player
+from tabia.players import runs
 from tabia.players.player import Player
 
 
 @dataclass(frozen=True)
 class Tournament:
-    """Who plays whom, and how often; every pairing is a match with openings of its own."""
+    """The settings of a tournament; every pairing is a match with its own openings."""
 
     game: Game
     players: tuple[Player, ...]
-    games: int = 40  # a pairing
-    nearest: int | None = None  # how many places apart two players may stand and still meet; None: any
+    games: int = 40  # per pairing
+    nearest: int | None = None  # players up to this many places apart meet; None: all
     opening_moves: int | None = None
     seed: int = 0
-    together: int = 256
+    batch: int = 256  # the most games of a match played side by side
 
     def __post_init__(self) -> None:
         if len(set(self.specs)) < max(2, len(self.specs)):
             raise MatchError(f"A tournament needs two or more different players, not {', '.join(self.specs)}.")
         if self.nearest is not None and self.nearest < 1:
-            raise MatchError(f"nearest={self.nearest}: at least 1 is needed, or nobody meets anybody.")
+            raise MatchError(f"nearest={self.nearest}: must be at least 1.")
         check_records(self.games * len(pairings(len(self.players), self.nearest)))
 
     @property
     def specs(self) -> list[str]:
+        """The specs of the players."""
         return [player.spec for player in self.players]
 
     @property
@@ -49,36 +58,33 @@ class Tournament:
                 "nearest": self.nearest,
                 "opening_moves": self.opening_moves,
                 "seed": self.seed,
-                "together": self.together,
+                "batch": self.batch,
             }
         )
 
     @property
     def total(self) -> int:
-        """How many games it has."""
+        """The number of games."""
         return sum(match.total for match in self.matches)
 
     @property
     def matches(self) -> list[Match]:
-        """One a pairing."""
-        found = []
-        for number, (one, other) in enumerate(pairings(len(self.players), self.nearest)):
-            pair = (self.players[one], self.players[other])
-            found.append(
-                Match(
-                    self.game,
-                    pair,
-                    self.games,
-                    opening_moves=self.opening_moves,
-                    seed=game_seed(self.seed, number),
-                    together=self.together,
-                )
+        """One match per pairing."""
+        return [
+            Match(
+                game=self.game,
+                players=(self.players[one], self.players[other]),
+                games=self.games,
+                opening_moves=self.opening_moves,
+                seed=game_seed(self.seed, index),
+                batch=self.batch,
             )
-        return found
+            for index, (one, other) in enumerate(pairings(len(self.players), self.nearest))
+        ]
 
 
 def pairings(count: int, nearest: int | None = None) -> list[tuple[int, int]]:
-    """Who meets whom, by place in the order given.
+    """The pairs of players that meet, by place in the order given.
 
     >>> pairings(4, nearest=1)
     [(0, 1), (1, 2), (2, 3)]
@@ -88,22 +94,55 @@ def pairings(count: int, nearest: int | None = None) -> list[tuple[int, int]]:
 
 
 def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watch: Watch | None = None) -> list[Record]:
-    """Play a tournament, or what is left of it after the games `done`."""
+    """Play a tournament, or the rest of it after the games `done`."""
     records: list[Record] = []
     before: dict[frozenset[str], list[Record]] = {}
     for record in done:
         before.setdefault(frozenset(record.players), []).append(record)
     for match in tournament.matches:
         known = before.get(frozenset(match.specs), [])
-        whole = match.total
-        if len(known) == whole and all(record.finished for record in known):
+        if len(known) == match.total and all(record.finished for record in known):
             records += known
-            continue
-        records += play(match, done=known, watch=_after(records, watch)).records
+        else:
+            records += play(match, done=known, watch=_after(records, watch)).records
     return records
 
 
 def _after(earlier: Sequence[Record], watch: Watch | None) -> Watch | None:
-    """A watcher of one match that tells of the tournament's earlier games too."""
+    """The watcher of one match, which also receives the earlier records of the tournament."""
     before = tuple(earlier)
     return None if watch is None else lambda now: watch([*before, *now])
+
+
+def checkpoint_tournament(
+    run: Path,
+    *,
+    most: int = 12,
+    simulations: int = 64,
+    games: int = 40,
+    nearest: int = 3,
+    seed: int = 0,
+    game: Game | None = None,
+) -> Tournament:
+    """A partial round robin among at most `most` evenly spaced checkpoints of a run, to show when it got stronger.
+
+    `game` defaults to the game that the checkpoints name; `simulations=0` plays the networks without search.
+    """
+    steps = list(runs.steps(run))
+    if len(steps) < 2:
+        raise RatingError(f"{run} has {len(steps)} checkpoints; a rating needs at least two.")
+    places = np.unique(np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int))
+    chosen = [steps[place] for place in places]
+    game = _checkpoint_game(run, chosen[0]) if game is None else game
+    name, options = ("az", f",simulations={simulations}") if simulations else ("network", "")
+    players = tuple(make_player(f"{name}:{run}@{step}{options}", game) for step in chosen)
+    return Tournament(game, players, games, nearest, seed=seed)
+
+
+def _checkpoint_game(run: Path, step: int) -> Game:
+    path = runs.weights_file(str(run), str(step))
+    name = weights.read_manifest(path, within=run).metadata.get("game")
+    if not isinstance(name, str):
+        raise RatingError(f"{path} does not say which game it plays; name it: tabia rate {run} --game GAME")
+    check_data(name, source=str(path), fix=f"tabia rate {run} --game {quote(name)}")
+    return make(name)

@@ -1,4 +1,13 @@
-"""Rules: one file per game behind one protocol, the laws every game obeys, and the registry."""
+"""The rules of games, behind one protocol.
+
+game      the protocol; `laws` checks that a game obeys it
+registry  `make` turns an id into a game; identity compares ids
+session   one game in progress; seats names its seats and results; moves reads and names moves
+drawing   boards as text and SVG; grid draws games on a grid
+adapters  games of other libraries and of users; exports offers ours to other libraries
+
+The other modules are the games themselves; history adds earlier positions to any of them.
+"""
 
 from tabia.core import compile_cache
 from tabia.games.errors import GameError as GameError
@@ -11,4 +20,4 @@ from tabia.games.registry import make as make
 from tabia.games.seats import Seats as Seats
 from tabia.games.session import Session as Session
 
-compile_cache.install()  # here, because everything in Tabia that compiles imports this package
+compile_cache.install()  # here, because everything that compiles imports this package

@@ -3,7 +3,7 @@
       the mover's men come from here
       .   1   .   2   .   3   .   4        A square is named by its number, 1 to 32; its index is one less.
       5   .   6   .   7   .   8   .        Seat 0 (black, moves first) sees the board as printed, seat 1 (red)
-      .   9   .  10   .  11   .  12        turned by half, so that each sees its own men go down the board.
+      .   9   .  10   .  11   .  12        rotated by half a turn, so that its own men go down the board.
      13   .  14   .  15   .  16   .
       .  17   .  18   .  19   .  20        action = 4 * index + direction, seen from the mover: 0 down left,
      21   .  22   .  23   .  24   .        1 down right (forward), 2 up left, 3 up right (back, kings only).
@@ -11,10 +11,10 @@
      29   .  30   .  31   .  32   .
       and become kings here                A set of squares is one word, bit i for index i.
 
-Whether an action steps or jumps need not be said: where a jump is possible, only jumps are legal. A jump that
-can go on is followed by the same seat's next jump with the same piece; any sequence may be chosen. A man that
-is crowned stops there. Who cannot move has lost. Otherwise the game is drawn after `no_progress` actions in a row
-that neither captured nor moved a man (80: forty moves a side), and after `limit` actions in all. Repetition is no draw.
+An action does not say whether it steps or jumps: if a jump is possible, only jumps are legal. If a jump can continue,
+the same seat jumps again with the same piece; it may choose any sequence. A man that is crowned stops there. A seat
+that cannot move loses. Otherwise the game is a draw after `no_progress` actions in a row without a capture or a man's
+move (80: forty moves per side), or after `limit` actions in total. Repetition is not a draw.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Words = TypeVar("Words", Array, np.ndarray)
 _COMPASS = ("sw", "se", "nw", "ne")  # the directions, as seat 0 sees them
 _COLORS = ("#1d1d1f", "#b5382f", "#1d1d1f", "#b5382f")
 _FORWARD = 2  # directions below this one are forward
-_BACK_ROWS = np.uint32(0x00000FFF)  # the three rows where men begin
+_BACK_ROWS = np.uint32(0x00000FFF)  # the three rows where men start
 _CROWN_ROW = np.uint32(0xF0000000)
-_EVEN_ROWS, _ODD_ROWS = np.uint32(0x0F0F0F0F), np.uint32(0xF0F0F0F0)  # the even ones begin with a light cell
+_EVEN_ROWS, _ODD_ROWS = np.uint32(0x0F0F0F0F), np.uint32(0xF0F0F0F0)  # even rows start with a light cell
 _RIGHT_EDGE, _LEFT_EDGE = np.uint32(0x08080808), np.uint32(0x10101010)  # of the even, of the odd rows
 _SQUARES = np.arange(32, dtype=np.uint32)
 _ROWS, _COLUMNS = np.divmod(np.arange(64, dtype=np.uint32), 8)
@@ -52,8 +52,8 @@ class State(NamedTuple):
     own: Array  # uint32, the mover's pieces
     other: Array  # uint32
     kings: Array  # uint32, of both seats
-    jumper: Array  # uint32, the piece in the middle of a multiple jump, if there is one
-    moves: Array  # uint32[4] by direction: the squares from which the mover can go that way; none if it has lost
+    jumper: Array  # uint32, the piece that must continue its jump, if any
+    moves: Array  # uint32[4] by direction: the squares from which the mover can go that way; empty if it has lost
     seat: Array  # int32, the mover
     idle: Array  # int32, actions since the last progress
     plies: Array  # int32, actions since the start
@@ -64,7 +64,7 @@ class Checkers(Game):
     """Checkers, English draughts: capture what you can, block the rest."""
 
     name = "checkers"
-    version = 2  # 1: the last permitted action drew the game even where it won
+    version = 2  # 1: the last permitted action was a draw even if it won
     num_players = 2
     num_actions = 128
     observation_shape = (8, 8, 6)
@@ -74,7 +74,7 @@ class Checkers(Game):
     def __post_init__(self) -> None:
         if not (1 <= self.no_progress <= 100_000 and 1 <= self.limit <= 100_000):
             raise GameError(
-                f"checkers is drawn after 1 to 100,000 actions, not no_progress={self.no_progress}, limit={self.limit}."
+                f"checkers needs no_progress and limit from 1 to 100,000, not {self.no_progress} and {self.limit}."
             )
 
     @property
@@ -106,7 +106,7 @@ class Checkers(Game):
         return jnp.where(_lost(state), jnp.where(jnp.arange(2) == state.seat, -1.0, 1.0), 0.0)
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
-        """My men, my kings, the other's men and kings, the piece that must jump on, how near the draw is."""
+        """My men and kings, the other seat's men and kings, the piece that must jump on, how near a draw is."""
         own, other, kings, jumper = state.own, state.other, state.kings, state.jumper
         if seat is not None:
             mine = seat == state.seat
@@ -118,27 +118,27 @@ class Checkers(Game):
         return jnp.concatenate([pieces, idle], axis=1).reshape(self.observation_shape)
 
     def heuristic(self, state: State) -> Array:
-        """Material, a man 1 and a king 1.5, less the other's, as a part of twelve kings."""
+        """Own material minus the other seat's, divided by that of twelve kings; a man counts 1, a king 1.5."""
         lead = _material(state.own, state.kings) - _material(state.other, state.kings)
         return jnp.where(jnp.arange(2) == state.seat, lead, -lead)
 
     def position(self, state: State) -> Array:
-        """Everything but the moves, which follow; the counts stay, for they decide when a draw comes."""
+        """Everything but the moves, which follow from it; the counters decide when the game is drawn."""
         words = [state.own, state.other, state.kings, state.jumper]
         counts = [state.seat, state.idle, state.plies]
         return jnp.stack([*words, *(count.astype(jnp.uint32) for count in counts)])
 
     def progress(self, jumped: Array, man: Array) -> Array:
-        """Whether a move puts off the draw: a capture does, and so does a man's move, for men never go back."""
+        """Whether a move postpones the draw: a capture or a man's move does."""
         return jumped | man
 
     def move_name(self, action: int, state: State | None = None) -> str:
-        """`11-15`, or `11x18` for a jump, each hop a move; without a state, the step that seat 0 would make."""
+        """`11-15`, or `11x18` for a jump, each jump being one move; without a state, the step of seat 0."""
         jumps = state is not None and bool(_STEP_TO[action] & np.asarray(state.other))
         seen = 127 - int(action) if state is not None and int(state.seat) == 1 else int(action)
         origin, direction = divmod(seen, 4)
         target = int((_JUMP_TO if jumps else _STEP_TO)[seen]).bit_length()
-        # Off the board nothing can be played, but every action has a name.
+        # Every action has a name, even one that leaves the board.
         return f"{origin + 1}{'x' if jumps else '-'}{target or _COMPASS[direction]}"
 
     def draw(self, state: State) -> str:
@@ -166,7 +166,7 @@ class Checkers(Game):
         return f"the limit of {self.limit} moves"
 
     def moves_left(self, state: State) -> int:
-        """The limit on all moves or, where it comes sooner, that on moves without a capture or a man's move."""
+        """Moves until the limit on all moves or on moves without progress, whichever is nearer."""
         return int(jnp.minimum(self.no_progress - state.idle, self.limit - state.plies))
 
     def _played(self, state: State, action: Array) -> State:
@@ -193,18 +193,18 @@ class Checkers(Game):
         )
 
     def _out_of_time(self, state: State) -> Array:
-        """Whether the game ends here, drawn unless the mover cannot move."""
+        """Whether a limit ends the game: a draw, unless the mover cannot move."""
         return (state.idle >= self.no_progress) | (state.plies >= self.limit)
 
     def _board(self, state: State) -> np.ndarray:
         """int[8, 8] as seat 0 sees it: -1 empty, 0 and 1 the seats' men, 2 and 3 their kings."""
         planes = np.asarray(self.observe(state, jnp.int32(0)))[..., :4]
-        kinds = np.array([0, 2, 1, 3])  # of the planes: my men, my kings, the other's men, the other's kings
+        kinds = np.array([0, 2, 1, 3])  # of the planes: my men, my kings, the other seat's men and kings
         return np.where(planes.any(axis=-1), kinds[planes.argmax(axis=-1)], -1)
 
 
 def neighbors(squares: Words, direction: int) -> Words:
-    """All squares one step along `direction`; what leaves the board is gone."""
+    """All squares one step along `direction`; those beyond the edge are dropped."""
     even, odd = squares & _EVEN_ROWS, squares & _ODD_ROWS
     inner_even, inner_odd = even & ~_RIGHT_EDGE, odd & ~_LEFT_EDGE
     match direction:
@@ -219,14 +219,14 @@ def neighbors(squares: Words, direction: int) -> Words:
 
 
 def half_turn(squares: Array) -> Array:
-    """The squares as the other seat sees them: the 32 bits in reverse."""
+    """The squares as the other seat sees them: the 32 bits reversed."""
     for shift, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF)):
         squares = squares >> shift & mask | (squares & mask) << shift
     return squares
 
 
 def open_moves(own: Array, other: Array, kings: Array) -> Array:
-    """uint32[4] by direction: the squares from which `own` may jump or, where nothing can, step that way."""
+    """uint32[4] by direction: the squares from which `own` can jump that way or, if no jump is possible, step."""
     free = ~(own | other)
     steps = jnp.stack([_able(own, kings, d) & neighbors(free, 3 - d) for d in range(4)])
     jumps = _jumps(own, other, kings)
@@ -235,7 +235,7 @@ def open_moves(own: Array, other: Array, kings: Array) -> Array:
 
 def _jumps(own: Array, other: Array, kings: Array) -> Array:
     free = ~(own | other)
-    # Back from a free square over a rival's piece: 3 - d is the way opposite to d.
+    # Backward from a free square over a rival's piece: 3 - d is the direction opposite to d.
     return jnp.stack([_able(own, kings, d) & neighbors(other & neighbors(free, 3 - d), 3 - d) for d in range(4)])
 
 
@@ -254,7 +254,7 @@ def _material(pieces: Array, kings: Array) -> Array:
 
 
 def _targets(steps: int) -> np.ndarray:
-    """uint32[A]: the square each action reaches after so many steps, none beyond the edge."""
+    """uint32[A]: the square that each action reaches after `steps` steps; empty beyond the edge."""
     squares = np.uint32(1) << _SQUARES
     columns = []
     for direction in range(4):

@@ -23,22 +23,24 @@ from jax import Array
 
 from tabia.games import drawing
 from tabia.games.errors import GameError
-from tabia.games.game import Cell, Game, Key, Symmetry
+from tabia.games.game import Cell, Key, Symmetry
+from tabia.games.grid import GridGame
 
 ALIASES = {"connect4": {"rows": 6, "columns": 7, "line": 4}, "connect3": {"rows": 3, "columns": 4, "line": 3}}
-
-
-DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (columns, rows) a step: up, right, and the two diagonals
+"""Ids of their own for the usual sizes."""
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (columns, rows) per step: up, right, and the two diagonals
 
 
 class State(NamedTuple):
+    """The stones, and who has won."""
+
     stones: Array  # uint32[P, columns] bits by row
     moves: Array  # int32, stones on the board
-    winner: Array  # int32, -1 while none
+    winner: Array  # int32, -1 while there is none
 
 
 @dataclass(frozen=True)
-class Connect(Game):
+class Connect(GridGame):
     """Connect N: drop stones into columns, a line of N wins."""
 
     name = "connect"
@@ -49,14 +51,14 @@ class Connect(Game):
 
     def __post_init__(self) -> None:
         if not (1 <= self.rows <= 32 and 1 <= self.columns <= 32):
-            raise GameError(f"connect takes 1 to 32 rows and columns, not {self.rows} x {self.columns}.")
+            raise GameError(f"connect needs 1 to 32 rows and columns, not {self.rows} x {self.columns}.")
         if not 2 <= self.line <= max(self.rows, self.columns):
             longest = max(self.rows, self.columns)
             raise GameError(
-                f"A line of {self.line} is impossible on {self.rows} x {self.columns}; allowed: 2 to {longest}."
+                f"line={self.line} is impossible on {self.rows} x {self.columns} fields: expected 2 to {longest}."
             )
         if not 2 <= self.players <= 4:
-            raise GameError(f"connect seats 2 to 4 players, not {self.players}.")
+            raise GameError(f"connect has 2 to 4 players, not {self.players}.")
 
     @property
     def id(self) -> str:
@@ -93,7 +95,7 @@ class Connect(Game):
         played = self.legal(state)[action]
         seat = self.mover(state)
         filled = self._occupied(state)
-        # Columns fill from below, so the lowest free row is one more than the filled bits: the carry finds it.
+        # Columns fill from below, so adding 1 to the filled bits carries into the lowest free row.
         landing = jnp.where(jnp.arange(self.columns) == action, ~filled & (filled + 1), 0)
         mine = (jnp.arange(self.players) == seat)[:, None] & played
         stones = state.stones | jnp.where(mine, landing[None, :], jnp.uint32(0))
@@ -122,9 +124,10 @@ class Connect(Game):
         return planes.astype(jnp.float32)
 
     def heuristic(self, state: State) -> Array:
-        """Each seat's open pairs less its best rival's, by the number of fields (Sanz & Villanueva 2021, section 4.2, n = 2).
+        """Each seat's open pairs minus its best rival's, divided by the number of fields.
 
-        A pair is two stones in a row; it is open unless both its ends are a rival's stone or the edge.
+        A pair is two stones in a row; it is open unless both ends are a rival's stone or the edge (Sanz & Villanueva
+        2021, section 4.2, n = 2).
         """
         pairs = jnp.stack([self._open_pairs(state, seat) for seat in range(self.players)])
         others = jnp.where(jnp.eye(self.players, dtype=bool), -1, pairs[None, :]).max(axis=1)
@@ -132,17 +135,6 @@ class Connect(Game):
 
     def move_name(self, action: int, state: State | None = None) -> str:
         return str(int(action) + 1)
-
-    def draw(self, state: State) -> str:
-        names, won = [self.move_name(c) for c in range(self.columns)], self.winning_line(state)
-        return drawing.grid_text(self._board(state), columns=names, marked=won)
-
-    def svg(self, state: State) -> str:
-        names, won = [self.move_name(c) for c in range(self.columns)], self.winning_line(state)
-        return drawing.grid_svg(self._board(state), columns=names, marked=won)
-
-    def piece(self, seat: int) -> str:
-        return drawing.SEAT_MARKS[seat]
 
     def goal(self, seat: int) -> str:
         return f"Get {self.line} of your stones in a row: across, up or diagonally."
@@ -154,8 +146,16 @@ class Connect(Game):
     def winning_line(self, state: State) -> tuple[Cell, ...]:
         if int(state.winner) < 0:
             return ()
-        own = self._board(state) == int(state.winner)
-        return drawing.straight_lines(own, self.line)
+        return drawing.straight_lines(self.board(state) == int(state.winner), self.line)
+
+    @property
+    def column_labels(self) -> list[str]:
+        return [self.move_name(column) for column in range(self.columns)]
+
+    def board(self, state: State) -> np.ndarray:
+        heights = np.arange(self.rows - 1, -1, -1, dtype=np.uint32)
+        bits = np.asarray(state.stones)[:, None, :] >> heights[None, :, None] & 1  # [P, rows, columns]
+        return np.where(bits.any(axis=0), bits.argmax(axis=0), -1)
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -170,7 +170,7 @@ class Connect(Game):
         return words
 
     def _has_line(self, words: Array) -> Array:
-        """Whether one seat's words [columns] hold a line."""
+        """Whether one seat's words [columns] contain a line."""
         found = jnp.bool_(False)
         for direction in DIRECTIONS:
             run = words
@@ -190,14 +190,9 @@ class Connect(Game):
             count += jnp.bitwise_count(pairs & open_ends).sum(dtype=jnp.int32)
         return count
 
-    def _board(self, state: State) -> np.ndarray:
-        heights = np.arange(self.rows - 1, -1, -1, dtype=np.uint32)
-        bits = np.asarray(state.stones)[:, None, :] >> heights[None, :, None] & 1  # [P, rows, columns]
-        return np.where(bits.any(axis=0), bits.argmax(axis=0), -1)
-
 
 def _along(words: Array, direction: tuple[int, int], distance: int) -> Array:
-    """The words as seen from each field `distance` steps along `direction`; zero beyond the edge."""
+    """The words moved so that each field shows what lies `distance` steps along `direction`; zero beyond the edge."""
     columns, rows = direction[0] * distance, direction[1] * distance
     width = words.shape[0]
     if columns >= 0:

@@ -1,4 +1,4 @@
-"""Boards as text and as SVG: grids, fields at given points, and a fallback for games that draw nothing."""
+"""Boards as text and as SVG: grids, fields at given points, and a fallback for games without a drawing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tabia.core.text import xml
 
 SEAT_COLORS = ("#d1495b", "#edae49", "#2e7d5b", "#30638e", "#7b4b94", "#1d1d1f")
-"""One per seat: red, amber, green, blue, violet, black; told apart by the common forms of color blindness."""
+"""One per seat: red, amber, green, blue, violet, black; distinct under the common forms of color blindness."""
 SEAT_MARKS = "XO+#*@"
 """One per seat, for text."""
 _FIELD, _EDGE, _INK, _PAPER = "#f4ead5", "#c8b88a", "#3b3a36", "#fffdf8"
@@ -26,14 +26,14 @@ def grid_text(
 ) -> str:
     """A grid of seats (-1 empty) as lines of text, row 0 on top, with labels below and to the left.
 
-    The `marked` (row, column) cells are put in brackets; neighbors in a row share one pair.
+    The `marked` (row, column) cells are in brackets; neighbors in a row share a pair.
 
     >>> print(grid_text(np.array([[0, 0, -1], [1, -1, 1]]), marked=[(0, 0), (0, 1)]))
     [X X].
      O . O
     """
     labels = [f"{label:>{max(map(len, rows))}}" for label in rows] or [""] * len(cells)
-    margin = " " if rows or marked else ""  # where the bracket before the first column goes
+    margin = " " if rows or marked else ""  # for a bracket before the first column
     lines = []
     for index, row in enumerate(cells):
         places = [column for line, column in marked if line == index]
@@ -47,7 +47,7 @@ def grid_text(
 
 
 def _bracket(column: int, marked: Sequence[int]) -> str:
-    """What stands before a column: a bracket where a run of marked columns begins or ends."""
+    """The character before a column: a bracket where a run of marked columns starts or ends."""
     if (column in marked) == (column - 1 in marked):
         return " "
     return "[" if column in marked else "]"
@@ -80,7 +80,7 @@ def grid_svg(
     shaded: np.ndarray | None = None,
     caption: str = "",
 ) -> str:
-    """A grid of seats (-1 empty) as SVG; `marked` (row, column) stones get a ring, `labels` a letter."""
+    """A grid of seats (-1 empty) as SVG; `marked` (row, column) stones get an outline, `labels` a letter."""
     height, width = cells.shape
     left, top = (_CELL if rows else _CELL // 4), _CELL // 4
     parts = []
@@ -90,7 +90,7 @@ def grid_svg(
         parts.append(f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" fill="{fill}" stroke="{_EDGE}"/>')
         if seat >= 0:
             center = (x + _CELL / 2, y + _CELL / 2)
-            parts.append(_stone(center, _CELL * 0.4, colors[seat], ringed=(row, column) in marked))
+            parts.append(_stone(center, _CELL * 0.4, colors[seat], outlined=(row, column) in marked))
             if labels and (row, column) in labels:
                 parts.append(_text(center, labels[row, column], size=20, fill=_PAPER))
     foot = top + height * _CELL + _CELL * 0.35
@@ -121,7 +121,7 @@ def points_svg(
             f'stroke="{edge}" stroke-width="2"/>'
         )
         if seats[field] >= 0:
-            parts.append(_stone((x, y), _CELL * 0.32, colors[int(seats[field])], ringed=field in marked))
+            parts.append(_stone((x, y), _CELL * 0.32, colors[int(seats[field])], outlined=field in marked))
         elif names:
             parts.append(_text((x, y), names[field], size=11))
     width, height = (high - low + 1.4) * _CELL
@@ -138,7 +138,7 @@ def planes_text(planes: np.ndarray, caption: str = "") -> str:
 
 
 def text_svg(text: str) -> str:
-    """Plain text set in a fixed-width font, for games that only draw text."""
+    """Text in a fixed-width font, for games that only draw text."""
     lines = text.splitlines() or [""]
     parts = [
         f'<text x="12" y="{22 + 20 * i}" font-family="monospace" font-size="16" fill="{_INK}" xml:space="preserve">'
@@ -148,10 +148,10 @@ def text_svg(text: str) -> str:
     return _document(24 + 10 * max(map(len, lines)), 20 * len(lines) + 16, parts, "")
 
 
-def _stone(center: tuple[float, float], radius: float, color: str, *, ringed: bool) -> str:
+def _stone(center: tuple[float, float], radius: float, color: str, *, outlined: bool) -> str:
     x, y = center
-    ring = f' stroke="{_PAPER}" stroke-width="4"' if ringed else f' stroke="{_INK}" stroke-opacity="0.35"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{color}"{ring}/>'
+    outline = f' stroke="{_PAPER}" stroke-width="4"' if outlined else f' stroke="{_INK}" stroke-opacity="0.35"'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{color}"{outline}/>'
 
 
 def _text(center: tuple[float, float], text: str, *, size: int = 15, fill: str = _INK) -> str:

@@ -1,8 +1,7 @@
-"""The protocol every game speaks: rules as pure functions over one state.
+"""The protocol of games: rules as pure functions of one state.
 
-A game is a frozen, hashable object; a state is a pytree of arrays with fixed shapes. Rules are written
-for one state, without a batch axis, and callers `vmap` them. Axis letters: A actions, P seats, H x W x C
-the planes of an observation.
+A game is a frozen, hashable object; a state is a pytree of arrays with fixed shapes. Rules are written for one state,
+without a batch axis; callers `vmap` them. Axis letters: A actions, P seats, H x W x C the planes of an observation.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from tabia.games.errors import GameError, IllegalMove
 
 State = Any  # a pytree of arrays; each game defines its own
 Key = Array  # a JAX random key
-Cell = tuple[int, int]  # row and column of a board as it is drawn, row 0 on top
+Cell = tuple[int, int]  # row and column of a drawn board, row 0 on top
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Symmetry:
-    """A turning of the board that the rules cannot tell from the original.
+    """A rotation or reflection of the board that leaves the rules unchanged.
 
-    The turned observation shows at cell i what the original showed at `cells[i]`; the turned game plays
+    The transformed observation shows at cell i what the original shows at `cells[i]`; the transformed game plays
     `actions[a]` where the original plays a.
     """
 
@@ -38,41 +37,43 @@ class Symmetry:
     actions: np.ndarray  # [A]
 
     def observation(self, planes: Array) -> Array:
-        """Turn an observation [H, W, C]."""
+        """Transform an observation [H, W, C]."""
         height, width, channels = planes.shape
         return planes.reshape(height * width, channels)[self.cells].reshape(planes.shape)
 
     def policy(self, policy: Array) -> Array:
-        """Turn anything indexed by action, such as a policy or a legal mask [A]."""
+        """Transform anything indexed by action, such as a policy or a legal mask [A]."""
         return jnp.zeros_like(policy).at[self.actions].set(policy)
 
 
 class Game(abc.ABC):
     """The rules of one game.
 
-    Subclasses are frozen dataclasses whose fields are the game's parameters. Laws every game obeys are
-    listed, and checked for any game, by `tabia.games.laws.check`.
+    Subclasses are frozen dataclasses whose fields are the game's parameters. `tabia.games.laws.check` lists the laws
+    that every game obeys and checks them on any game.
     """
 
-    # What the game is. Games with fixed numbers set class attributes; others compute properties.
+    # Declarations. Games with fixed numbers set class attributes; others compute properties.
 
     @property
     @abc.abstractmethod
     def name(self) -> str:
-        """The first part of the id, as users type it."""
+        """The first part of the id."""
 
     @property
     def version(self) -> int:
-        """Raised whenever rules, actions or observations change, so that old records are never misread."""
+        """Increased whenever rules, actions or observations change, so that old records are not misread."""
         return 1
 
     @property
     @abc.abstractmethod
-    def num_players(self) -> int: ...
+    def num_players(self) -> int:
+        """The number of seats."""
 
     @property
     @abc.abstractmethod
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """The number of actions, legal or not."""
 
     @property
     @abc.abstractmethod
@@ -82,7 +83,7 @@ class Game(abc.ABC):
     @property
     @abc.abstractmethod
     def max_moves(self) -> int:
-        """No game is longer than this many steps."""
+        """The most steps that a game can have."""
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -91,12 +92,12 @@ class Game(abc.ABC):
 
     @property
     def chance(self) -> bool:
-        """Whether `init` or `step` draws from its key."""
+        """Whether `init` or `step` uses its key."""
         return False
 
     @property
     def id(self) -> str:
-        """The text that `tabia.games.make` turns back into this game: the name and what differs from the defaults."""
+        """The text from which `tabia.games.make` makes this game: its name and the parameters that are not defaults."""
         parameters = ",".join(
             f"{field.name}={getattr(self, field.name)}"
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
@@ -106,12 +107,12 @@ class Game(abc.ABC):
 
     @property
     def definition(self) -> str:
-        """A digest of the code of a game from a user's file; empty for other games, whose `version` is enough."""
+        """A digest of the code, for a game from a user's file; empty for others, which have a `version`."""
         return ""
 
     @property
     def title(self) -> str:
-        """One line for people."""
+        """A one-line description."""
         return (type(self).__doc__ or self.name).strip().splitlines()[0]
 
     # The rules.
@@ -122,15 +123,15 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def step(self, state: State, action: Array, key: Key | None = None) -> State:
-        """Play `action` for the mover. An illegal action, or any action after the end, changes nothing."""
+        """Play `action` for the mover; an illegal action, or any action after the end, changes nothing."""
 
     @abc.abstractmethod
     def legal(self, state: State) -> Array:
-        """bool[A]: the actions open to the mover; none once the game is over."""
+        """bool[A]: the mover's legal actions; none once the game is over."""
 
     @abc.abstractmethod
     def mover(self, state: State) -> Array:
-        """int32: the seat to move, 0 to P - 1. A seat may move several times running."""
+        """int32: the seat to move, 0 to P - 1. A seat may move several times in a row."""
 
     @abc.abstractmethod
     def over(self, state: State) -> Array:
@@ -138,20 +139,20 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def scores(self, state: State) -> Array:
-        """float32[P]: each seat's result. Before the end a seat has 0 unless its score is already settled."""
+        """float32[P]: each seat's result; 0 before the end, unless a seat's score is already final."""
 
     @abc.abstractmethod
     def observe(self, state: State, seat: Array | None = None) -> Array:
-        """float32[H, W, C]: the board as `seat` (the mover, if not given) sees it: me, next, next after."""
+        """float32[H, W, C]: the board as `seat` (default: the mover) sees it: its own pieces first, then the next's."""
 
-    # What people read.
+    # Notation and drawing.
 
     def move_name(self, action: int, state: State | None = None) -> str:
-        """Human notation. With a state the name may depend on it (whose move, which capture)."""
+        """The name of a move; with a state it may depend on the position, such as the mover or a capture."""
         return str(int(action))
 
     def parse_move(self, text: str, state: State | None = None) -> int:
-        """The inverse of `move_name`; raises IllegalMove, quoting the text, if no action has that name."""
+        """The inverse of `move_name`; IllegalMove if no action, or with a state no legal one, has that name."""
         wanted = text.strip().lower()
         for action in self._actions_of_interest(state):
             if self.move_name(action, state).lower() == wanted:
@@ -170,26 +171,26 @@ class Game(abc.ABC):
         return drawing.text_svg(self.draw(state))
 
     def piece(self, seat: int) -> str:
-        """How `draw` marks a seat's pieces, such as X; empty where nobody has said."""
+        """How `draw` marks a seat's pieces, such as X; empty if unknown."""
         return ""
 
     def goal(self, seat: int) -> str:
-        """What a seat has to do to win, in one sentence."""
+        """How a seat wins, in one sentence."""
         return "Finish with a higher score than the others."
 
     def ending(self, state: State) -> str:
-        """Why a game that is over has ended, in a few words; empty where nobody has said."""
+        """Why the game ended, in a few words; empty if unknown."""
         return ""
 
     def winning_line(self, state: State) -> tuple[Cell, ...]:
-        """The cells of the lines that won, in order; empty before that, and for games without such lines."""
+        """The cells of all winning lines, in order; empty before the end and for games without lines."""
         return ()
 
     def moves_left(self, state: State) -> int | None:
-        """How many more moves, of all seats together, a limit allows; None for games without a limit."""
+        """The number of moves, of all seats together, before a move limit ends the game; None without a limit."""
         return None
 
-    # What search and training may use.
+    # For search and training.
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -198,29 +199,31 @@ class Game(abc.ABC):
 
     @cached_property
     def identity(self) -> Symmetry:
+        """The symmetry that changes nothing."""
         height, width, _ = self.observation_shape
         return Symmetry(np.arange(height * width), np.arange(self.num_actions))
 
     def position(self, state: State) -> Array:
-        """uint32[K]: words that are equal only where two states have the same future."""
+        """uint32[K]: words that are equal only for states with the same future."""
         leaves = [jnp.atleast_1d(jnp.asarray(leaf)).reshape(-1) for leaf in jax.tree.leaves(state)]
         return jnp.concatenate([_words(leaf) for leaf in leaves])
 
     @property
     def position_note(self) -> str:
-        """What a user should know about `position` if too many positions are found; usually nothing."""
+        """A note for a user whose game has too many positions; usually empty."""
         return ""
 
     def heuristic(self, state: State) -> Array:
-        """float32[P] in [-1, 1]: the game's own rough judgment for each seat, where it has one."""
-        raise GameError(f"{self.id} has no heuristic of its own; games with one: see `tabia games`.")
+        """float32[P] in [-1, 1]: a rough estimate of each seat's result, if the game has one."""
+        raise GameError(f"{self.id} has no heuristic; `tabia games --json` shows the games that have one.")
 
     @property
     def has_heuristic(self) -> bool:
+        """Whether the game has a heuristic."""
         return type(self).heuristic is not Game.heuristic
 
     def scale(self, scores: Array) -> Array:
-        """Scores on the game's own scale, brought to [-1, 1], where search and networks work."""
+        """Scores scaled to [-1, 1], the range of search and networks."""
         low, high = self.score_range
         return (scores - low) * (2.0 / (high - low)) - 1.0
 
@@ -232,9 +235,9 @@ def _words(leaf: Array) -> Array:
 
 
 def square_symmetries(size: int, action_of_cell: Callable[[np.ndarray], np.ndarray]) -> tuple[Symmetry, ...]:
-    """The eight turns and mirrors of a size x size board, the identity first.
+    """The eight rotations and reflections of a size x size board, the identity first.
 
-    `action_of_cell` makes the action permutation from the cell permutation (where each cell goes).
+    `action_of_cell` turns the permutation of cells (where each cell goes) into that of actions.
     """
     board = np.arange(size * size).reshape(size, size)
     turned = [np.rot90(side, quarter).reshape(-1) for side in (board, board.T) for quarter in range(4)]

@@ -1,4 +1,4 @@
-"""Earlier positions as extra planes, for any game: `connect4:history=4`."""
+"""Earlier positions as extra planes of the observation, for any game: `connect4:history=4`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from tabia.games.game import Cell, Game, Key, Symmetry
 
 
 class State(NamedTuple):
+    """The current state and the ones before it."""
+
     now: Any  # the game's own state
-    past: Any  # the same with a leading axis: the history - 1 states before, newest first
-    length: Array  # int32: how many of them have happened
+    past: Any  # with a leading axis: the history - 1 states before, newest first
+    length: Array  # int32: how many of them are positions of the game
 
 
 @dataclass(frozen=True)
 class History(Game):
-    """A game whose observation shows its last positions, all seen from the same seat; empty planes before the start."""
+    """A game that observes its last positions, all from the same seat; planes before the start are empty."""
 
     game: Game
     history: int
 
     def __post_init__(self) -> None:
         if not 1 <= self.history <= 64:
-            raise GameError(f"history={self.history}: 1 to 64 positions can be shown.")
+            raise GameError(f"history={self.history}: expected 1 to 64 positions.")
 
     @property
     def id(self) -> str:

@@ -1,8 +1,8 @@
-"""Whether an id that was written to a file means the game at hand.
+"""Compares an id from a file with a game.
 
-A game of Tabia or of a library is its id and version. A game from a user's file is identified by its class, its
-parameters and its code (`Game.definition`), not by the directory it is in: `nim.py:Nim`, `./nim.py:Nim` and
-`/home/me/nim.py:Nim` name one game. Nothing here runs the file that an id names.
+A game of Tabia or of a library is identified by its id and version. A game from a user's file is identified by its
+class, its parameters and its code (`Game.definition`), not by its directory: `nim.py:Nim`, `./nim.py:Nim` and
+`/home/me/nim.py:Nim` are the same game. Nothing here runs the file that an id names.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tabia.games.game import Game
 
 
 class _Named(NamedTuple):
-    """An id taken apart."""
+    """The parts of an id."""
 
-    file: str  # the name of the Python file without directories; empty for a game that needs none
-    base: str  # the class, or the whole id of a game that needs no file
+    file: str  # the name of the Python file without directories; empty for other games
+    base: str  # the class, or the whole id of a game without a file
     parameters: str
 
 
 def fields(game: Game, prefix: str = "game_") -> dict[str, Any]:
-    """What identifies a game in a file: its id without directories, its version, and its definition if it has one.
+    """The fields that identify a game in a file: id without directories, version, and definition if it has one.
 
     >>> from tabia.games import make
     >>> fields(make("connect4"))
@@ -37,9 +37,9 @@ def fields(game: Game, prefix: str = "game_") -> dict[str, Any]:
 
 
 def is_same(game: Game, id: str, definition: str = "") -> bool:
-    """Whether an id, with the definition that was written beside it, names this game.
+    """Whether an id, with the definition stored beside it, names this game.
 
-    A file of the same name counts as the same game even if its code has changed: `warn_of_change` reports that.
+    A file with the same name counts as the same game even if its code has changed; `warn_of_change` reports that.
     """
     ours, theirs = _split(game.id), _split(id)
     same_code = bool(definition) and definition == game.definition
@@ -47,7 +47,7 @@ def is_same(game: Game, id: str, definition: str = "") -> bool:
 
 
 def is_same_name(id: str, other: str) -> bool:
-    """Whether two ids differ in the directories of their Python files at most.
+    """Whether two ids differ at most in the directories of their Python files.
 
     >>> is_same_name("nim.py:Nim", "games/nim.py:Nim"), is_same_name("nim.py:Nim", "nim.py:Nim:heaps=2")
     (True, False)
@@ -56,13 +56,13 @@ def is_same_name(id: str, other: str) -> bool:
 
 
 def is_same_class(game: Game, id: str) -> bool:
-    """Whether an id names the same class of the same file as this game, with any parameters."""
+    """Whether an id names the class of this game, with any parameters."""
     ours, theirs = _split(game.id), _split(id)
     return bool(ours.file) and ours[:2] == theirs[:2]
 
 
 def warn_of_change(game: Game, definition: object, what: str) -> None:
-    """Warn if `what`, such as a network, belongs to other code than the game has now."""
+    """Warn if `what`, such as a network, was made with other code than the game has now."""
     if isinstance(definition, str) and definition and game.definition and definition != game.definition:
         warnings.warn(
             f"The code of {game.id} has changed since {what} was made. If the rules, the actions or the observation "

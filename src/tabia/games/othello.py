@@ -1,11 +1,11 @@
-"""Othello: a stone turns over every line of rival stones it closes in; most stones win.
+"""Othello: a stone flips every line of rival stones that it encloses; most stones win.
 
         a   b   c   d   e   f   g   h
     1   0   1   2   3   4   5   6   7        action i sets a stone on field i, named d3: column, then row
     2   8   9  10  11  12  13  14  15        from the top; the last action is the pass, legal only where no
     3  16  17  18  19  20  21  22  23        field is. Seat 0 is black and starts; white has d4 and e5.
     4  24  25  26  27  28  29  30  31
-    5  32  33  34  35  36  37  38  39        A set of fields is two words of four rows, eight bits a row at
+    5  32  33  34  35  36  37  38  39        A set of fields is two words of four rows, eight bits per row at
     6  40  41  42  43  44  45  46  47        any board size: a step along the board is one shift of the 64
     7  48  49  50  51  52  53  54  55        bits. Each word is its own array, so that under `vmap` a whole
     8  56  57  58  59  60  61  62  63        step becomes plain arithmetic over the batch.
@@ -26,15 +26,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games import drawing
 from tabia.games.errors import GameError
-from tabia.games.game import Game, Key, Symmetry, square_symmetries
-
-_COLORS = ("#1d1d1f", "#fffdf8")
+from tabia.games.game import Key, Symmetry, square_symmetries
+from tabia.games.grid import GridGame
 
 
 class Fields(NamedTuple):
-    """A set of fields, bit 8 * row + column; the rules of sets hold word by word."""
+    """A set of fields, bit 8 * row + column; set operations work word by word."""
 
     low: Array  # uint32, rows 1 to 4
     high: Array  # uint32, rows 5 to 8
@@ -52,29 +50,32 @@ class Fields(NamedTuple):
         return (self.low | self.high) != 0
 
     def where(self, condition: Array, other: Fields) -> Fields:
-        """These fields where the condition holds, the other set where it does not."""
+        """These fields where the condition holds, otherwise the other set."""
         return Fields(jnp.where(condition, self.low, other.low), jnp.where(condition, self.high, other.high))
 
 
 class State(NamedTuple):
+    """The board as the mover sees it."""
+
     own: Fields  # the mover's stones
     other: Fields
-    playable: Fields  # where the mover may set
+    playable: Fields  # where the mover may place a stone
     seat: Array  # int32, the mover
     over: Array  # bool
 
 
 @dataclass(frozen=True)
-class Othello(Game):
+class Othello(GridGame):
     """Othello, also called Reversi: close in lines of rival stones, most stones win."""
 
     name = "othello"
     num_players = 2
+    stone_colors = ("#1d1d1f", "#fffdf8")
     size: int = 8
 
     def __post_init__(self) -> None:
         if self.size not in (4, 6, 8):
-            raise GameError(f"othello is played on 4, 6 or 8 rows, not {self.size}.")
+            raise GameError(f"othello needs size=4, 6 or 8, not {self.size}.")
 
     @property
     def num_actions(self) -> int:
@@ -86,7 +87,7 @@ class Othello(Game):
 
     @property
     def max_moves(self) -> int:
-        """Each stone set fills a field, and no pass follows a pass: one who must pass meets one who can move."""
+        """Every stone fills a field, and no pass follows a pass: after a pass the other seat can move."""
         return 2 * (self.size**2 - 4)
 
     def init(self, key: Key) -> State:
@@ -132,7 +133,7 @@ class Othello(Game):
         return planes.astype(jnp.float32).reshape(self.observation_shape)
 
     def heuristic(self, state: State) -> Array:
-        """Each seat's stones less its rival's, by the number of fields."""
+        """Each seat's stones minus its rival's, divided by the number of fields."""
         lead = _count(state.own) - _count(state.other)
         return _by_seat(state, lead.astype(jnp.float32) / self.size**2)
 
@@ -142,15 +143,13 @@ class Othello(Game):
         row, column = divmod(int(action), self.size)
         return f"{'abcdefgh'[column]}{row + 1}"
 
-    def draw(self, state: State) -> str:
-        return drawing.grid_text(self._board(state), columns="abcdefgh"[: self.size], rows="12345678"[: self.size])
+    @property
+    def column_labels(self) -> str:
+        return "abcdefgh"[: self.size]
 
-    def svg(self, state: State) -> str:
-        columns, rows = "abcdefgh"[: self.size], "12345678"[: self.size]
-        return drawing.grid_svg(self._board(state), columns=columns, rows=rows, colors=_COLORS)
-
-    def piece(self, seat: int) -> str:
-        return drawing.SEAT_MARKS[seat]
+    @property
+    def row_labels(self) -> str:
+        return "12345678"[: self.size]
 
     def goal(self, seat: int) -> str:
         return "Have more discs than your opponent when neither of you can move."
@@ -165,17 +164,17 @@ class Othello(Game):
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """Half a turn and the two diagonal mirrors; a quarter turn would change the colors of the start."""
+        """The half turn and the two diagonal reflections; a quarter turn would swap the colors of the start."""
         return square_symmetries(self.size, lambda goes_to: np.append(goes_to, self.size**2))[::2]
 
     def _playable(self, own: Fields, other: Fields) -> Fields:
-        """The empty fields from which `own` closes in stones of `other`."""
+        """The empty fields where `own` would enclose stones of `other`."""
         between = self._between(other)
         ends = [move(_run(own, between, move), _SHIFTS) for move in _MOVES]
         return _union(ends) & self._board_fields & ~(own | other)
 
     def _turned(self, stone: Fields, own: Fields, other: Fields) -> Fields:
-        """The stones of `other` between the stone just set and `own`."""
+        """The stones of `other` between the new stone and `own`."""
         between, turned = self._between(other), []
         for move in _MOVES:
             run = _run(stone, between, move)
@@ -184,7 +183,7 @@ class Othello(Game):
         return _union(turned)
 
     def _between(self, stones: Fields) -> Fields:
-        """[D] The stones that can lie inside a line; without the outer columns no sideways run leaves its row."""
+        """[D] The stones that can lie inside a line: without the outer columns, no sideways run leaves its row."""
         inner = self._inner_fields
         upright = np.where(_SHIFTS == 8, np.uint32(0xFFFFFFFF), np.uint32(0))
         return stones & Fields(inner.low | upright, inner.high | upright)
@@ -202,7 +201,7 @@ class Othello(Game):
         return Fields(jnp.uint32(bits & 0xFFFFFFFF), jnp.uint32(bits >> 32))
 
     def _field(self, action: Array) -> Fields:
-        """The one field an action names; none for the pass."""
+        """The field of an action; empty for the pass."""
         row, column = action // self.size, action % self.size
         bit = jnp.uint32(1) << (row % 4 * 8 + column).astype(jnp.uint32)
         on_board = (action >= 0) & (row < self.size)
@@ -213,24 +212,24 @@ class Othello(Game):
         row, column = np.divmod(np.arange(self.size**2, dtype=np.uint32), np.uint32(self.size))
         return jnp.where(row < 4, fields.low, fields.high) >> (row % 4 * 8 + column) & 1
 
-    def _board(self, state: State) -> np.ndarray:
+    def board(self, state: State) -> np.ndarray:
         own, other = np.asarray(self._bits(state.own)), np.asarray(self._bits(state.other))
         seat = int(state.seat)
         return np.where(own, seat, np.where(other, 1 - seat, -1)).reshape(self.size, self.size)
 
 
 def _left(fields: Fields, by: np.ndarray) -> Fields:
-    """[D] Every field moved up by as many bits (1 to 31); what leaves the 64 bits is gone."""
+    """[D] All fields shifted up by this many bits (1 to 31); bits beyond the 64 are lost."""
     return Fields(fields.low << by, fields.high << by | fields.low >> (32 - by))
 
 
 def _right(fields: Fields, by: np.ndarray) -> Fields:
-    """[D] The same, moved down."""
+    """[D] The same, shifted down."""
     return Fields(fields.low >> by | fields.high << (32 - by), fields.high >> by)
 
 
-# The eight directions are these four shifts, D in all, each up and down. They are an axis and not eight copies of the
-# same lines, because a search holds these rules several times, and compiling them is most of a first move's time.
+# The eight directions are these four shifts (axis D), each up and down. They are an axis rather than eight copies of
+# the code: a search contains the rules several times, and compiling them takes most of the time of a first move.
 _SHIFTS = np.array([1, 7, 8, 9], np.uint32)
 _MOVES = (_left, _right)
 
@@ -245,7 +244,7 @@ def _run(start: Fields, through: Fields, move: Callable[[Fields, np.ndarray], Fi
 
 
 def _union(sets: Iterable[Fields]) -> Fields:
-    """All fields of these sets [D] in one set."""
+    """The union of these sets [D]."""
     every = reduce(or_, sets)
     return Fields(*(jax.lax.reduce(word, np.uint32(0), jax.lax.bitwise_or, (0,)) for word in every))
 

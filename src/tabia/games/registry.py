@@ -1,9 +1,9 @@
-"""From an id such as `connect:rows=6,columns=9,line=4` to a game, and the list of what there is.
+"""Makes games from ids such as `connect:rows=6,columns=9,line=4`, and lists Tabia's own.
 
-name                         tictactoe            a game of ours with its defaults
+name                         tictactoe            one of Tabia's games with default parameters
 name:key=value,...           othello:size=6       with parameters; `history=T` works for every game
-pgx:name, spiel:name         pgx:chess            other libraries' games (extras `pgx`, `spiel`)
-path/to/file.py:Class        nim.py:Nim           a game of your own; the file is run
+pgx:name, spiel:name         pgx:chess            games of other libraries (extras `pgx`, `spiel`)
+path/to/file.py:Class        nim.py:Nim           a user's game; the file is run
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _OWN: dict[str, Callable[..., Game]] = {
 }
 _LIBRARIES = ("pgx", "spiel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
-_WORDS = ("rules",)  # parameters whose value is a word; all others are whole numbers
+_WORDS = ("rules",)  # parameters with text values; all others are whole numbers
 
 
 def ids() -> list[str]:
-    """The ids of the games written here, each with its default parameters."""
+    """The ids of Tabia's own games with their default parameters."""
     return [name for name in _OWN if name != "connect"]
 
 
 def is_own(id: str) -> bool:
-    """Whether an id names one of Tabia's own games, with parameters or without."""
+    """Whether an id names one of Tabia's own games, with or without parameters."""
     return id.partition(":")[0] in _OWN
 
 
@@ -55,7 +55,7 @@ def is_of_library(id: str) -> bool:
 
 
 def make(id: str) -> Game:
-    """The game an id names; GameError says what is wrong with an id that names none.
+    """Make the game with this id; GameError says what is wrong with the id.
 
     >>> make("connect:rows=6,columns=9,line=4").num_actions
     9
@@ -83,7 +83,7 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise GameError(
-                f"{quote(pair)} in {quote(text)} is no parameter; write key=value, as in connect4:history=4."
+                f"{quote(pair)} in {quote(text)} is not a parameter; write key=value, as in connect4:history=4."
             )
         if key.strip() in parameters:
             raise GameError(f"{quote(key.strip())} is given twice in {quote(text)}.")
@@ -93,7 +93,7 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
 
 def _number(value: str, key: str) -> int:
     if not _WHOLE.fullmatch(value):
-        raise GameError(f"{plain(key)}={plain(value)}: a whole number is needed, of at most 9 digits.")
+        raise GameError(f"{plain(key)}={plain(value)}: expected a whole number of at most 9 digits.")
     return int(value)
 
 
@@ -122,4 +122,6 @@ def _from_library(library: str, name: str, parameters: dict[str, Any], id: str) 
 
 def _refuse_parameters(id: str, parameters: dict[str, Any]) -> None:
     if parameters:
-        raise GameError(f"{quote(id)}: only `history` can be set for such a game, not {quote(', '.join(parameters))}.")
+        raise GameError(
+            f"{quote(id)}: games of pgx have only the parameter `history`, not {quote(', '.join(parameters))}."
+        )

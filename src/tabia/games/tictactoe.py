@@ -18,7 +18,8 @@ import numpy as np
 from jax import Array
 
 from tabia.games import drawing
-from tabia.games.game import Cell, Game, Key, Symmetry, square_symmetries
+from tabia.games.game import Cell, Key, Symmetry, square_symmetries
+from tabia.games.grid import GridGame
 
 _LINES = np.array(
     [
@@ -32,12 +33,14 @@ _FULL = np.uint32(0b111_111_111)
 
 
 class State(NamedTuple):
+    """The stones, and who has won."""
+
     stones: Array  # uint32[2] bits by field
-    winner: Array  # int32, -1 while none
+    winner: Array  # int32, -1 while there is none
 
 
 @dataclass(frozen=True)
-class TicTacToe(Game):
+class TicTacToe(GridGame):
     """Tic-tac-toe on 3 x 3 fields, two seats."""
 
     name = "tictactoe"
@@ -45,6 +48,8 @@ class TicTacToe(Game):
     num_actions = 9
     observation_shape = (3, 3, 2)
     max_moves = 9
+    column_labels = "abc"
+    row_labels = "321"
 
     def init(self, key: Key) -> State:
         return State(stones=jnp.zeros(2, jnp.uint32), winner=jnp.int32(-1))
@@ -84,15 +89,6 @@ class TicTacToe(Game):
         row, column = divmod(int(action), 3)
         return f"{'abc'[column]}{3 - row}"
 
-    def draw(self, state: State) -> str:
-        return drawing.grid_text(self._board(state), columns="abc", rows="321", marked=self.winning_line(state))
-
-    def svg(self, state: State) -> str:
-        return drawing.grid_svg(self._board(state), columns="abc", rows="321", marked=self.winning_line(state))
-
-    def piece(self, seat: int) -> str:
-        return drawing.SEAT_MARKS[seat]
-
     def goal(self, seat: int) -> str:
         return "Get three of your marks in a row: across, up or diagonally."
 
@@ -101,12 +97,12 @@ class TicTacToe(Game):
         return f"{self.piece(winner)} has three in a row" if winner >= 0 else "the board is full"
 
     def winning_line(self, state: State) -> tuple[Cell, ...]:
-        return drawing.straight_lines(self._board(state) == int(state.winner), 3) if int(state.winner) >= 0 else ()
+        return drawing.straight_lines(self.board(state) == int(state.winner), 3) if int(state.winner) >= 0 else ()
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
         return square_symmetries(3, lambda goes_to: goes_to)
 
-    def _board(self, state: State) -> np.ndarray:
+    def board(self, state: State) -> np.ndarray:
         bits = np.asarray(state.stones)[:, None] >> _FIELDS & 1
         return np.where(bits.any(axis=0), bits.argmax(axis=0), -1).reshape(3, 3)

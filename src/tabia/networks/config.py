@@ -1,25 +1,20 @@
-"""A network's configuration: everything about it but the shapes of the game.
+"""The configuration of a network: everything except the shapes of the game.
 
-One frozen object describes every network there is: a residual tower or a multilayer perceptron, its size, and its two
-heads. It says nothing of boards and actions, so one configuration serves many games.
+One frozen object describes every network: a residual tower or a multilayer perceptron, its size, and its heads. It
+does not mention boards or actions, so one configuration serves many games.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tabia.core.errors import did_you_mean
+from tabia.core.settings import bounded, check, check_names, integers, one_of
 from tabia.core.text import quote
 from tabia.networks.errors import NetworkError
 
-KINDS = ("residual", "mlp")
-ACTIVATIONS = ("relu", "leaky_relu")
-POLICIES = ("dense", "cells", "columns")
-VALUES = ("scores", "wdl")
-
-# Far beyond any network Tabia trains; a file of weights that asks for more is refused before anything is built.
+# Far beyond any network Tabia trains; a weights file that asks for more is refused before anything is built.
 _MOST_BLOCKS, _MOST_WIDE, _MOST_DENSE = 256, 16384, 64
 
 
@@ -27,54 +22,52 @@ _MOST_BLOCKS, _MOST_WIDE, _MOST_DENSE = 256, 16384, 64
 class NetworkConfig:
     """Trunk and heads of a policy and value network."""
 
-    kind: str = "residual"
-    """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: the dense `units` alone."""
-    blocks: int = 5
-    filters: int = 64
-    kernel: int = 3
-    units: tuple[int, ...] = ()
+    kind: str = one_of("residual", "mlp")
+    """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`."""
+    blocks: int = bounded(5, 0, _MOST_BLOCKS)
+    filters: int = bounded(64, 1, _MOST_WIDE)
+    kernel: int = bounded(3, 1, 15)
+    units: tuple[int, ...] = integers(1, _MOST_WIDE, longest=_MOST_DENSE)
     """Widths of the dense layers at the end of the trunk."""
     skips: bool = False
-    """Dense layers of the trunk are added to their input where the widths agree."""
-    activation: str = "relu"
-    slope: float = 0.3
-    """What `leaky_relu` makes of numbers below zero."""
+    """Add dense layers of the trunk to their input where the widths agree."""
+    activation: str = one_of("relu", "leaky_relu")
+    slope: float = bounded(0.3, 0.0, 1.0)
+    """Slope of `leaky_relu` below zero."""
     batch_norm: bool = True
-    norm_momentum: float = 0.99
-    """How much of the old moving statistics stays, at each training step."""
-    dropout: float = 0.0
-    """Share of features left out in training: of the trunk's `units`, of the value head's, of what the policy reads."""
-    pool_every: int = 0
-    """Every so many blocks one sees the whole board, by global pooling; 0: none does."""
+    norm_momentum: float = bounded(0.99, 0.0, 1.0)
+    """Weight of the old running statistics in each training step."""
+    dropout: float = bounded(0.0, 0.0, 1.0, open_end=True)
+    """Dropout rate of dense features: the trunk's `units`, the value head's, and those of the last policy layer."""
+    pool_every: int = bounded(0, 0, _MOST_BLOCKS)
+    """Every n-th residual block sees the whole board by global pooling (KataGo); 0: none."""
 
-    policy: str = "dense"
-    """`dense`: any actions, from the flattened board. `cells`: actions of cells. `columns`: one action a column."""
-    policy_filters: int = 2
-    policy_planes: int = 1
-    """`cells`: actions a cell has; action cell * planes + plane."""
-    policy_extra: int = 0
+    policy: str = one_of("dense", "cells", "columns")
+    """`dense`: any actions, from the flattened board. `cells`: actions of cells. `columns`: one action per column."""
+    policy_filters: int = bounded(2, 1, _MOST_WIDE)
+    policy_planes: int = bounded(1, 1, _MOST_WIDE)
+    """`cells`: actions per cell; the action is cell * planes + plane."""
+    policy_extra: int = bounded(0, 0, _MOST_WIDE)
     """`cells`: actions that belong to no cell, such as a pass; they come last."""
 
-    value: str = "scores"
-    """`scores`: one number a seat. `wdl`: win, draw and loss of two seats."""
-    value_filters: int = 1
-    value_units: int = 256
-    """Width of the value head's dense layer; 0: none."""
+    value: str = one_of("scores", "wdl")
+    """`scores`: one value per seat. `wdl`: win, draw and loss, for two seats."""
+    value_filters: int = bounded(1, 1, _MOST_WIDE)
+    value_units: int = bounded(256, 0, _MOST_WIDE)
+    """Width of the value head's hidden dense layer; 0: none."""
     value_pool: bool = False
-    """The value head pools the board instead of flattening it, and so knows no size."""
-    last_board: bool = False
-    """For training alone: what the value head sees must also tell the board when the game's last move is to be made."""
+    """Pool the board in the value head instead of flattening it, so that no weight depends on its size."""
+    final_position: bool = False
+    """Training only: an auxiliary head predicts the game's final position from the value head's features."""
     head_norm: bool = True
-    """The heads' 1 x 1 convolutions are normalized and rectified, as in AlphaZero; without, they are plain."""
+    """Normalize and rectify the heads' 1 x 1 convolutions, as AlphaZero does; false: plain convolutions."""
     bias: bool = True
-    """Dense layers and convolutions that no normalization follows add a bias."""
+    """Add a bias in layers without normalization."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.units, Sequence):  # a list, as JSON and TOML have it; anything else is refused below
+        if isinstance(self.units, Sequence):  # a list from JSON or TOML; anything else is refused below
             object.__setattr__(self, "units", tuple(self.units))
-        _check_types(self)
-        _check_words(self)
-        _check_numbers(self)
+        check(self, section="network", error=NetworkError)
         _check_together(self)
 
     @property
@@ -83,87 +76,36 @@ class NetworkConfig:
         return self.policy != "dense" and self.value_pool and not self.units
 
     def changed(self, **changes: Any) -> NetworkConfig:
-        """The same configuration with some fields changed; an unknown one is refused with the nearest."""
-        _refuse_unknown(changes)
+        """The same configuration with some fields changed; an unknown field is refused, with the nearest name."""
+        check_names(changes, NetworkConfig, section="network", error=NetworkError)
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, words and lists, as JSON and TOML hold them."""
+        """The configuration as JSON and TOML store it."""
         return {**asdict(self), "units": list(self.units)}
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> NetworkConfig:
-        """The configuration `to_dict` gave; what is not named keeps its default, what is unknown is refused."""
+        """The configuration from `to_dict`; a missing field keeps its default, an unknown one is refused."""
         if not isinstance(entries, Mapping):
-            raise NetworkError(f"A network's configuration is a table of names and values, not {quote(entries)}.")
-        _refuse_unknown(entries)
+            raise NetworkError(f"A network's configuration is a table of names and values; got {quote(entries)}.")
+        check_names(entries, NetworkConfig, section="network", error=NetworkError)
         return cls(**entries)
 
 
-def _refuse_unknown(entries: Mapping[str, Any]) -> None:
-    known = [field.name for field in fields(NetworkConfig)]
-    for name in entries:
-        if name not in known:
-            raise NetworkError(f"A network has no {quote(name)}. {did_you_mean(str(name), known)}")
-
-
-def _check_types(config: NetworkConfig) -> None:
-    for field in fields(config):
-        value, default = getattr(config, field.name), field.default
-        right = type(value) in (int, float) if type(default) is float else type(value) is type(default)
-        if not right:
-            raise NetworkError(
-                f"A network's {field.name} is a {type(default).__name__}, such as {default!r}; got {quote(value)}."
-            )
-    if not all(type(width) is int for width in config.units):
-        raise NetworkError(f"A network's units are whole numbers; got {quote(list(config.units))}.")
-
-
-def _check_words(config: NetworkConfig) -> None:
-    for name, known in (("kind", KINDS), ("activation", ACTIVATIONS), ("policy", POLICIES), ("value", VALUES)):
-        word = getattr(config, name)
-        if word not in known:
-            raise NetworkError(f"A network's {name} cannot be {quote(word)}. {did_you_mean(word, known)}")
-
-
-def _check_numbers(config: NetworkConfig) -> None:
-    bounds: dict[str, tuple[float, float]] = {
-        "blocks": (0, _MOST_BLOCKS),
-        "filters": (1, _MOST_WIDE),
-        "kernel": (1, 15),
-        "slope": (0, 1),
-        "norm_momentum": (0, 1),
-        "pool_every": (0, _MOST_BLOCKS),
-        "policy_filters": (1, _MOST_WIDE),
-        "policy_planes": (1, _MOST_WIDE),
-        "policy_extra": (0, _MOST_WIDE),
-        "value_filters": (1, _MOST_WIDE),
-        "value_units": (0, _MOST_WIDE),
-    }
-    for name, (low, high) in bounds.items():
-        if not low <= getattr(config, name) <= high:
-            raise NetworkError(f"A network's {name} is from {low} to {high}; got {quote(getattr(config, name))}.")
-    if config.kernel % 2 == 0:
-        raise NetworkError(f"A network's kernel has a middle, so its width is odd; got {config.kernel}.")
-    if not 0 <= config.dropout < 1:
-        raise NetworkError(f"A network's dropout is at least 0 and less than 1; got {quote(config.dropout)}.")
-    if len(config.units) > _MOST_DENSE or not all(1 <= width <= _MOST_WIDE for width in config.units):
-        raise NetworkError(
-            f"A network has at most {_MOST_DENSE} units, from 1 to {_MOST_WIDE}; got {quote(list(config.units))}."
-        )
-
-
 def _check_together(config: NetworkConfig) -> None:
+    if config.kernel % 2 == 0:
+        raise NetworkError(f"network.kernel must be odd, so that a kernel has a center; got {config.kernel}.")
     if config.kind == "mlp" and not config.units:
         raise NetworkError(
-            "A network of kind mlp is made of its dense layers; name their widths, such as units=[128, 128]."
+            "A network of kind mlp consists of dense layers; give their widths, such as units=[128, 128]."
         )
     if config.units and (config.policy != "dense" or config.value_pool):
         raise NetworkError(
-            "After dense units there is no board left for heads of cells, columns or pooling; "
-            "leave the units out, or use policy='dense' with value_pool=False."
+            "After dense units no board is left for policy='cells', policy='columns' or value_pool; "
+            "remove the units, or use policy='dense' with value_pool=False."
         )
-    if config.units and config.last_board:
-        raise NetworkError("last_board tells a board of cells, and after dense units there is none; leave one out.")
+    if config.units and config.final_position:
+        raise NetworkError("final_position predicts a board, and dense units leave none; remove one of them.")
     if config.policy != "cells" and (config.policy_planes != 1 or config.policy_extra != 0):
-        raise NetworkError(f"policy_planes and policy_extra belong to policy='cells'; this one is {config.policy!r}.")
+        raise NetworkError(f"policy_planes and policy_extra belong to policy='cells'; got policy={config.policy!r}.")

@@ -1,11 +1,11 @@
-"""What a network or its file can be refused for."""
+"""Errors of networks and weights files."""
 
 from tabia.core.errors import TabiaError
 
 
 class NetworkError(TabiaError):
-    """A network that cannot be built as asked, or is asked for what it does not have."""
+    """A network that cannot be built, or cannot do what it is asked."""
 
 
 class WeightsError(NetworkError):
-    """A file of weights that cannot be read, written or trusted."""
+    """A weights file that cannot be read, written or trusted."""

@@ -1,40 +1,56 @@
-"""The layers of a network: for each its name, its shape, and what follows it; nothing is computed here.
+"""A layer: one convolution or dense product with its bias and batch normalization.
 
-stem, block1.first, block1.second, ...      the tower
-block3.look, block3.tell                    a block that sees the whole board: what it looks at, what it tells the cells
-dense1, dense2, ...                         the trunk's dense layers
-policy.conv, policy.tell, policy.extra, policy.out
-value.conv, value.hidden, value.out
-value.board                                 what the last position will show, cell by cell; for training alone
+A layer declares the shapes of its parameters, draws its first weights, applies itself in training (Flax), and folds
+its normalization away for inference:
+
+scale * (W x + b - mean) / sqrt(var + e) + shift  =  W' x + b'
+W' = W * r,  b' = (b - mean) * r + shift,  r = scale / sqrt(var + e)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
+from functools import lru_cache
 
-from tabia.networks.config import NetworkConfig
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array, lax
+from jax.typing import DTypeLike
+
+EPSILON = 1e-5
+"""Added to a variance before the square root."""
+
+Shape = tuple[int, ...]
+LayerTree = dict[str, dict[str, Array]]  # "linear" or "norm" -> name -> array
+Tree = dict[str, LayerTree]  # layer's name -> its arrays
+FoldedLayer = dict[str, Array]  # "kernel", "bias"
+Folded = dict[str, FoldedLayer]  # layer's name -> its arrays
 
 
-class Layer(NamedTuple):
-    """One convolution or dense layer, with the batch normalization that follows it, if one does."""
+@dataclass(frozen=True)
+class Layer:
+    """The declaration of one layer; it holds no weights."""
 
-    name: str
+    name: str  # also the prefix of its tensors in weights files
     inputs: int
     outputs: int
     kernel: int = 0  # width of a convolution's kernel; 0: a dense layer
-    norm: bool = False
+    norm: bool = False  # batch normalization follows
     bias: bool = True
-    exact: bool = False  # stays in float32 where the rest runs in half precision
-    gain: float = 2.0  # first weights have this variance over their inputs: He's 2 keeps the size of rectified features
+    exact: bool = False  # computes in float32 where the rest runs in half precision
+    gain: float = 2.0  # variance of the first weights times the number of inputs; 2 is He's, for rectified features
 
     @property
-    def kernel_shape(self) -> tuple[int, ...]:
+    def kernel_shape(self) -> Shape:
+        """Shape of the weights: [K, K, inputs, outputs] or [inputs, outputs]."""
         square = (self.kernel, self.kernel) if self.kernel else ()
         return (*square, self.inputs, self.outputs)
 
-    def params(self) -> dict[str, tuple[int, ...]]:
-        """What training changes, by the name it has in the tree of parameters."""
+    def params(self) -> dict[str, Shape]:
+        """Names and shapes of what the optimizer changes."""
         shapes = {"linear.kernel": self.kernel_shape}
         if self.bias:
             shapes["linear.bias"] = (self.outputs,)
@@ -42,116 +58,95 @@ class Layer(NamedTuple):
             shapes |= {"norm.bias": (self.outputs,), "norm.scale": (self.outputs,)}
         return shapes
 
-    def statistics(self) -> dict[str, tuple[int, ...]]:
-        """The moving mean and variance that batch normalization keeps."""
+    def statistics(self) -> dict[str, Shape]:
+        """Names and shapes of the running mean and variance of batch normalization."""
         return {"norm.mean": (self.outputs,), "norm.var": (self.outputs,)} if self.norm else {}
 
-    def folded(self) -> dict[str, tuple[int, ...]]:
-        """What is left for inference."""
+    def folded(self) -> dict[str, Shape]:
+        """Names and shapes of what inference needs."""
         return {"kernel": self.kernel_shape, "bias": (self.outputs,)}
 
+    def multiplications(self, output_shape: Shape) -> int:
+        """Multiplications per position, where the layer's output has this shape."""
+        return math.prod(self.kernel_shape) * math.prod(output_shape[:-1])
 
-# An untrained network should say that it knows nothing: moves nearly even, values near 0.
-_TIMID = 0.002
+    def describe(self) -> str:
+        """The layer in a few words."""
+        kind = f"{self.kernel} x {self.kernel} convolution" if self.kernel else "dense"
+        return kind + (", normalized" if self.norm else "" if self.bias else ", no bias")
 
+    def init(self, draws: Array) -> tuple[LayerTree, LayerTree]:
+        """First parameters, from as many standard normal draws as the kernel has weights, and statistics."""
+        deviation = math.sqrt(self.gain * self.outputs / draws.size)
+        params = {"linear": {"kernel": (deviation * draws).reshape(self.kernel_shape)}}
+        if self.bias:
+            params["linear"]["bias"] = jnp.zeros(self.outputs)
+        if not self.norm:
+            return params, {}
+        params["norm"] = {"scale": jnp.ones(self.outputs), "bias": jnp.zeros(self.outputs)}
+        return params, {"norm": {"mean": jnp.zeros(self.outputs), "var": jnp.ones(self.outputs)}}
 
-def layers(
-    config: NetworkConfig, observation_shape: tuple[int, int, int], num_actions: int, num_players: int
-) -> tuple[Layer, ...]:
-    """All layers, in the order in which a position meets them."""
-    height, width, planes = observation_shape
-    cells, wide = height * width, planes
-    found: list[Layer] = []
-    if config.kind == "residual":
-        found += _tower(config, planes)
-        wide = config.filters
-    if config.units:
-        found += _dense(config, cells * wide)
-        found += _outputs_of_features(config, num_actions, num_players)
-        return tuple(found)
-    found += _policy_head(config, cells, num_actions)
-    found += _value_head(config, cells, num_players)
-    if config.last_board:
-        told = Layer("value.board", config.value_filters, planes, kernel=1, bias=config.bias, exact=True, gain=_TIMID)
-        found.append(told)
-    return tuple(found)
+    def apply(
+        self, params: LayerTree, statistics: LayerTree, x: Array, *, dtype: DTypeLike, momentum: float, train: bool
+    ) -> tuple[Array, LayerTree]:
+        """The output for x [B, ..., inputs], and the statistics, updated if `train`."""
+        graph, empty = _blueprint(self, momentum, jnp.dtype(jnp.float32 if self.exact else dtype))
+        state = jax.tree.map(lambda leaf: leaf, empty)  # a copy: the blueprint is shared
+        arrays = {**params}
+        if self.norm:
+            arrays["norm"] = params["norm"] | statistics["norm"]
+        nnx.replace_by_pure_dict(state, arrays)
+        module = nnx.merge(graph, state)
+        y = module(x, train=train)
+        updated: LayerTree = nnx.to_pure_dict(nnx.state(module, nnx.BatchStat)) if train else statistics
+        return y, updated
 
+    def fold(self, params: LayerTree, statistics: LayerTree, dtype: DTypeLike) -> FoldedLayer:
+        """Kernel and bias for inference, computed in float32 and stored in `dtype` (float32 if `exact`)."""
+        kernel = params["linear"]["kernel"].astype(jnp.float32)
+        bias = params["linear"]["bias"] if self.bias else jnp.zeros(self.outputs, jnp.float32)
+        if self.norm:
+            norm, running = params["norm"], statistics["norm"]
+            ratio = norm["scale"] * lax.rsqrt(running["var"] + EPSILON)
+            kernel = kernel * ratio.reshape((1,) * (kernel.ndim - 1) + (-1,))
+            bias = (bias - running["mean"]) * ratio + norm["bias"]
+        stored = jnp.float32 if self.exact else dtype
+        return {"kernel": kernel.astype(stored), "bias": bias.astype(stored)}
 
-def has_pool(config: NetworkConfig, block: int) -> bool:
-    """Whether a block (from 1) sees the whole board."""
-    return config.pool_every > 0 and block % config.pool_every == 0
-
-
-def value_width(config: NetworkConfig, num_players: int) -> int:
-    return 3 if config.value == "wdl" else num_players
-
-
-def _plain(config: NetworkConfig, name: str, inputs: int, outputs: int, *, gain: float = 2.0) -> Layer:
-    """A dense layer of the heads, never normalized; the heads' last steps stay in float32."""
-    return Layer(name, inputs, outputs, bias=config.bias, exact=True, gain=gain)
-
-
-def _normed(config: NetworkConfig, name: str, inputs: int, outputs: int, *, kernel: int, gain: float = 2.0) -> Layer:
-    # A normalization shifts by itself, so a bias before it would do nothing.
-    bias = config.bias and not config.batch_norm
-    return Layer(name, inputs, outputs, kernel, norm=config.batch_norm, bias=bias, gain=gain)
-
-
-def _tower(config: NetworkConfig, planes: int) -> Iterator[Layer]:
-    filters, kernel = config.filters, config.kernel
-    yield _normed(config, "stem", planes, filters, kernel=kernel)
-    # Without normalization each block adds its own variance; dividing it by their number keeps the sum in size.
-    quiet = 2.0 if config.batch_norm else 2.0 / config.blocks if config.blocks else 2.0
-    for block in range(1, config.blocks + 1):
-        yield _normed(config, f"block{block}.first", filters, filters, kernel=kernel)
-        if has_pool(config, block):
-            looking = max(1, filters // 4)
-            yield _normed(config, f"block{block}.look", filters, looking, kernel=kernel)
-            yield Layer(f"block{block}.tell", 2 * looking, filters, bias=False, gain=1.0)
-        yield _normed(config, f"block{block}.second", filters, filters, kernel=kernel, gain=quiet)
+    def infer(self, folded: FoldedLayer, x: Array) -> Array:
+        """The output for x [B, ..., inputs], in the type of the folded kernel."""
+        kernel, bias = folded["kernel"], folded["bias"]
+        x = x.astype(kernel.dtype)
+        y = _convolve(x, kernel) if self.kernel else x @ kernel
+        return y + bias.reshape((1,) * (y.ndim - 1) + (-1,))
 
 
-def _dense(config: NetworkConfig, inputs: int) -> Iterator[Layer]:
-    for index, width in enumerate(config.units, start=1):
-        yield _normed(config, f"dense{index}", inputs, width, kernel=0)
-        inputs = width
+class _Module(nnx.Module):
+    """A layer as Flax computes it in training."""
+
+    def __init__(self, layer: Layer, momentum: float, dtype: np.dtype, rngs: nnx.Rngs) -> None:
+        self.linear: nnx.Conv | nnx.Linear
+        if layer.kernel:
+            square = (layer.kernel, layer.kernel)
+            self.linear = nnx.Conv(layer.inputs, layer.outputs, square, use_bias=layer.bias, dtype=dtype, rngs=rngs)
+        else:
+            self.linear = nnx.Linear(layer.inputs, layer.outputs, use_bias=layer.bias, dtype=dtype, rngs=rngs)
+        if layer.norm:
+            self.norm = nnx.BatchNorm(layer.outputs, momentum=momentum, epsilon=EPSILON, dtype=dtype, rngs=rngs)
+
+    def __call__(self, x: Array, *, train: bool) -> Array:
+        x = self.linear(x)
+        return self.norm(x, use_running_average=not train) if hasattr(self, "norm") else x
 
 
-def _outputs_of_features(config: NetworkConfig, num_actions: int, num_players: int) -> Iterator[Layer]:
-    features = config.units[-1]
-    yield _plain(config, "policy.out", features, num_actions, gain=_TIMID)
-    yield from _value_outputs(config, features, num_players)
+@lru_cache(maxsize=1024)
+def _blueprint(layer: Layer, momentum: float, dtype: np.dtype) -> tuple[nnx.GraphDef[_Module], nnx.State[str, Array]]:
+    module = nnx.eval_shape(lambda: _Module(layer, momentum, dtype, nnx.Rngs(params=0)))
+    graph, empty = nnx.split(module, ...)
+    return graph, empty
 
 
-def _policy_head(config: NetworkConfig, cells: int, num_actions: int) -> Iterator[Layer]:
-    filters = config.policy_filters
-    yield _head_conv(config, "policy.conv", filters)
-    if config.policy == "dense":
-        yield _plain(config, "policy.out", cells * filters, num_actions, gain=_TIMID)
-        return
-    yield Layer("policy.tell", 2 * filters, filters, bias=False, gain=1.0)
-    if config.policy == "columns":
-        yield _plain(config, "policy.out", 2 * filters, 1, gain=_TIMID)
-        return
-    yield _plain(config, "policy.out", filters, config.policy_planes, gain=_TIMID)
-    if config.policy_extra:
-        yield _plain(config, "policy.extra", 2 * filters, config.policy_extra, gain=_TIMID)
-
-
-def _value_head(config: NetworkConfig, cells: int, num_players: int) -> Iterator[Layer]:
-    filters = config.value_filters
-    yield _head_conv(config, "value.conv", filters)
-    yield from _value_outputs(config, 2 * filters if config.value_pool else cells * filters, num_players)
-
-
-def _head_conv(config: NetworkConfig, name: str, outputs: int) -> Layer:
-    if config.head_norm:
-        return _normed(config, name, config.filters, outputs, kernel=1)
-    return Layer(name, config.filters, outputs, kernel=1, bias=config.bias)
-
-
-def _value_outputs(config: NetworkConfig, features: int, num_players: int) -> Iterator[Layer]:
-    if config.value_units:
-        yield _plain(config, "value.hidden", features, config.value_units)
-        features = config.value_units
-    yield _plain(config, "value.out", features, value_width(config, num_players), gain=_TIMID)
+def _convolve(x: Array, kernel: Array) -> Array:
+    return lax.conv_general_dilated(
+        x, kernel, window_strides=(1, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )

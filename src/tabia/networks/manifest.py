@@ -1,16 +1,17 @@
-"""What a file of weights says about itself, and whether it may be believed.
+"""The manifest of a weights file, checked before any tensor is read.
 
-A file is one safetensors file. Its header carries, as JSON under the key `tabia`, a manifest: the network, the names,
-shapes and types of its tensors, their SHA-256, and whatever the writer noted. So all a reader needs to know before it
-touches a tensor is in the header, and all of it is checked against what the named network must have.
+A weights file is one safetensors file. Its header holds, as JSON under the key `tabia`, a manifest: the network, the
+names, shapes and types of its tensors, their SHA-256, and the writer's metadata. All of it is checked against the
+tensors that the named network must have.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tabia.core.parsing import parse_json
 from tabia.core.text import plain, quote
@@ -21,13 +22,14 @@ from tabia.networks.network import Network
 FORMAT = 1
 HOLDS = ("variables", "folded")
 TYPES = {"float32": ("F32", 4), "float16": ("F16", 2), "bfloat16": ("BF16", 2)}
-"""Types of numbers: their names in a safetensors header, and their bytes."""
+"""Types of tensors: the name in a safetensors header, and the bytes per number."""
 _KEY = "tabia"
+_RENAMED = {"last_board": "final_position"}  # settings of networks, by their former names
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a file: its shape, its type there, and its type in memory."""
+    """One tensor of a file: its shape, its type in the file, and its type in memory."""
 
     shape: tuple[int, ...]
     stored: str
@@ -35,12 +37,13 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
+        """Its size in the file."""
         return math.prod(self.shape) * TYPES[self.stored][1]
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The header of a file of weights."""
+    """What a weights file says about itself."""
 
     network: Network
     holds: str
@@ -49,7 +52,7 @@ class Manifest:
     metadata: dict[str, Any]
 
     def to_header(self) -> dict[str, str]:
-        """The manifest as safetensors keeps it: one text, so that equal weights make equal files."""
+        """The manifest as safetensors stores it: one sorted JSON string, so that equal weights make equal files."""
         network = self.network
         content = {
             "format": FORMAT,
@@ -71,12 +74,12 @@ class Manifest:
             return {_KEY: json.dumps(content, allow_nan=False, sort_keys=True)}
         except (TypeError, ValueError, RecursionError) as error:
             raise WeightsError(
-                f"A note saved with weights is made of JSON's texts, numbers and lists: {error}."
+                f"The metadata of a weights file must be JSON (strings, finite numbers, lists, objects): {error}."
             ) from None
 
 
 def expected_shapes(network: Network, holds: str) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of the tensors this network's file must have."""
+    """Names and shapes of the tensors that a file of this network must have."""
     shapes: dict[str, tuple[int, ...]] = {}
     for layer in network.layers:
         kept = layer.folded() if holds == "folded" else layer.params() | layer.statistics()
@@ -85,11 +88,11 @@ def expected_shapes(network: Network, holds: str) -> dict[str, tuple[int, ...]]:
 
 
 def parse(header: bytes, size: int) -> Manifest:
-    """The manifest in a header, if it fits the network it names, the header's own list and the bytes that follow."""
+    """The manifest in a header; it must fit its network, the header's list of tensors, and the bytes that follow."""
     entries = _json(header, "Its header")
     text = _entry(entries.get("__metadata__", {}), dict).get(_KEY)
     if not isinstance(text, str):
-        raise WeightsError("It is a safetensors file, but not one of Tabia's: no manifest is in its header.")
+        raise WeightsError("It is a safetensors file without Tabia's manifest in its header.")
     content = _json(text.encode(), "Its manifest")
     if content.get("format") != FORMAT:
         raise WeightsError(
@@ -101,24 +104,28 @@ def parse(header: bytes, size: int) -> Manifest:
     return manifest
 
 
+_Kind = TypeVar("_Kind", dict[str, Any], list[Any], str, int)
+_KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a string", int: "a whole number"}
+
+
 def _json(text: bytes, what: str) -> dict[str, Any]:
     try:
         found = parse_json(text)
     except ValueError:
-        raise WeightsError(f"{what} is not JSON: this is no safetensors file, or it is damaged.") from None
+        raise WeightsError(f"{what} is not JSON: it is not a safetensors file, or it is damaged.") from None
     return _entry(found, dict)
 
 
-def _entry(found: Any, kind: type) -> Any:
+def _entry(found: object, kind: type[_Kind]) -> _Kind:
     if type(found) is not kind:
-        raise WeightsError(f"Its manifest is damaged: a {kind.__name__} was expected where {quote(found)} stands.")
+        raise WeightsError(f"Its manifest is damaged: expected {_KINDS[kind]}, got {quote(found)}.")
     return found
 
 
 def _manifest(content: dict[str, Any]) -> Manifest:
     network, holds = _network(_entry(content.get("network"), dict)), content.get("holds")
     if not isinstance(holds, str) or holds not in HOLDS:
-        raise WeightsError(f"It holds {quote(holds)}; Tabia knows {' and '.join(HOLDS)}.")
+        raise WeightsError(f"It holds {quote(holds)}; expected {' or '.join(HOLDS)}.")
     tensors = {name: _tensor(entry) for name, entry in _entry(content.get("tensors"), dict).items()}
     sha256 = _entry(content.get("sha256"), str)
     return Manifest(network, holds, tensors, sha256, _entry(content.get("metadata"), dict))
@@ -127,9 +134,9 @@ def _manifest(content: dict[str, Any]) -> Manifest:
 def _network(entries: dict[str, Any]) -> Network:
     shape = [_entry(size, int) for size in _entry(entries.get("observation_shape"), list)]
     if len(shape) != 3:
-        raise WeightsError(f"Its manifest is damaged: a board is rows x columns x planes, not {quote(shape)}.")
+        raise WeightsError(f"Its manifest is damaged: expected a board of rows x columns x planes, got {quote(shape)}.")
     try:
-        config = NetworkConfig.from_dict(_entry(entries.get("config"), dict))
+        config = NetworkConfig.from_dict(_renamed(_entry(entries.get("config"), dict)))
         actions, players = _entry(entries.get("num_actions"), int), _entry(entries.get("num_players"), int)
         return Network(config, (shape[0], shape[1], shape[2]), actions, players)
     except WeightsError:
@@ -138,17 +145,25 @@ def _network(entries: dict[str, Any]) -> Network:
         raise WeightsError(f"Its network cannot be built: {error}") from None
 
 
-def _tensor(entry: Any) -> Tensor:
-    shape = tuple(_entry(size, int) for size in _entry(_entry(entry, dict).get("shape"), list))
-    stored, memory = entry.get("stored"), entry.get("memory")
-    for name in (stored, memory):
-        if not isinstance(name, str) or name not in TYPES:
-            raise WeightsError(f"Its manifest names the type {quote(name)}; Tabia knows {', '.join(TYPES)}.")
-    return Tensor(shape, stored, memory)
+def _renamed(config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration with the names that settings have today; files keep those of the day they were written."""
+    return {_RENAMED.get(name, name): value for name, value in config.items()}
+
+
+def _tensor(entry: object) -> Tensor:
+    fields = _entry(entry, dict)
+    shape = tuple(_entry(size, int) for size in _entry(fields.get("shape"), list))
+    return Tensor(shape, stored=_type(fields.get("stored")), memory=_type(fields.get("memory")))
+
+
+def _type(name: object) -> str:
+    if not isinstance(name, str) or name not in TYPES:
+        raise WeightsError(f"Its manifest names the type {quote(name)}; expected {', '.join(TYPES)}.")
+    return name
 
 
 def _check_tensors(manifest: Manifest) -> None:
-    """Names and shapes must be exactly the network's own."""
+    """Names and shapes must be exactly those of the network."""
     expected = expected_shapes(manifest.network, manifest.holds)
     check_names(manifest.tensors, expected)
     for name, shape in expected.items():
@@ -157,8 +172,9 @@ def _check_tensors(manifest: Manifest) -> None:
             raise WeightsError(f"{name} has the shape {found}; its network needs {shape}.")
 
 
-def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Refuse tensors that are missing or do not belong."""
+def check_names(found: Iterable[str], expected: Iterable[str]) -> None:
+    """Refuse missing and foreign tensors."""
+    found, expected = dict.fromkeys(found), dict.fromkeys(expected)
     for name in expected:
         if name not in found:
             raise WeightsError(f"The tensor {name} is missing.")
@@ -168,7 +184,7 @@ def check_names(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 def _check_header(manifest: Manifest, entries: dict[str, Any], size: int) -> None:
-    """The header's own list must say the same as the manifest, and the file must be long enough for it."""
+    """The header's list of tensors must agree with the manifest, and the file must have the right size."""
     listed = {name: entry for name, entry in entries.items() if name != "__metadata__"}
     check_names(listed, manifest.tensors)
     for name, tensor in manifest.tensors.items():

@@ -6,45 +6,44 @@
     folded = network.fold(variables, dtype=jnp.bfloat16)                # to play
     logits, values = network.forward(folded, observations)
 
-A network sees the board from the mover's seat; its values are those of the mover, of the next seat, of the next after,
-in [-1, 1]. Axis letters: B batch, H rows, W columns, C planes, A actions, P seats.
+A network sees the board from the mover's seat. Its values are those of the mover, the next seat and so on, in [-1, 1].
+Axis letters: B batch, H rows, W columns, C planes, A actions, P seats.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
-from tabia.networks import folding, training_layers
+from tabia.networks.blocks import Block, make_trunk
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
-from tabia.networks.folding import Folded
-from tabia.networks.layers import Layer, layers
-from tabia.networks.training_layers import Tree
-from tabia.networks.walk import Heads, walk
+from tabia.networks.heads import AuxiliaryHead, Head, HeadContext, PolicyHead
+from tabia.networks.layers import Folded, Layer, Tree
+from tabia.networks.passes import InferencePass, Pass, TrainingPass, Variables
+from tabia.networks.policy_heads import POLICIES
+from tabia.networks.value_heads import VALUES, ValueHead, make_auxiliary_heads
 
-
-class Variables(NamedTuple):
-    """What a network learns: plain nested dictionaries of float32 arrays."""
-
-    params: Tree  # what the optimizer changes
-    statistics: Tree  # moving means and variances, which a training step changes by looking
+_DEVIATION = 0.8796256610342398
+"""The standard deviation of a standard normal distribution truncated at two."""
 
 
 class Outputs(NamedTuple):
-    """What a network says of a batch of positions."""
+    """What a network gives for a batch of positions."""
 
     logits: Array  # float32[B, A]
-    values: Array  # float32[B, P] in [-1, 1]: me, next, next after
-    wdl: Array | None  # float32[B, 3] logits of my win, draw, loss, where the value head gives them
-    last_board: Array | None = None  # float32[B, H, W, C] logits of the last position's planes, where they are told
+    values: Array  # float32[B, P] in [-1, 1]: mover, next, next after
+    auxiliary: dict[str, Array]
+    """By name: `wdl` float32[B, 3] logits of the mover's win, draw and loss, where the value head has them;
+    `final_position` float32[B, H, W, C] logits of the game's final position, in training, where the network has it."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,39 @@ class Network:
         _check(self)
 
     @cached_property
+    def trunk(self) -> tuple[Block, ...]:
+        """The blocks between the observation and the heads."""
+        return make_trunk(self.config, self.observation_shape)
+
+    @cached_property
+    def policy_head(self) -> PolicyHead:
+        """The head that gives logits."""
+        return POLICIES[self.config.policy](self._head_context)
+
+    @cached_property
+    def value_head(self) -> ValueHead:
+        """The head that gives values."""
+        return VALUES[self.config.value](self._head_context)
+
+    @cached_property
+    def auxiliary_heads(self) -> tuple[AuxiliaryHead, ...]:
+        """Heads for training alone."""
+        return make_auxiliary_heads(self._head_context)
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """All heads."""
+        return (self.policy_head, self.value_head, *self.auxiliary_heads)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        return layers(self.config, self.observation_shape, self.num_actions, self.num_players)
+        """All layers in the order of use; together they declare every parameter."""
+        parts: tuple[Block | Head, ...] = (*self.trunk, *self.heads)
+        return tuple(layer for part in parts for layer in part.layers)
 
     def init(self, key: Array) -> Variables:
-        """First weights: moves nearly even, values near 0."""
-        return Variables(*training_layers.start(self.layers, key))
+        """First weights: all moves nearly equal, values near 0."""
+        return _init(self.layers, key)
 
     def apply(
         self,
@@ -77,33 +103,48 @@ class Network:
         key: Array | None = None,
         dtype: DTypeLike = jnp.float32,
     ) -> tuple[Outputs, Tree]:
-        """The outputs for observations [B, H, W, C], and the statistics, renewed if `train`.
+        """The outputs for observations [B, H, W, C], and the statistics, updated if `train`.
 
-        Training normalizes by the batch and, where the configuration has dropout, needs a key. `dtype` is what the
-        tower computes in; weights, statistics and outputs are float32 whatever it is.
+        Training normalizes by the batch and, where the configuration has dropout, needs a key. The trunk computes in
+        `dtype`; weights, statistics and outputs are always float32.
         """
-        cells = training_layers.assemble(self.layers, self.config.norm_momentum, dtype, *variables)
-        drop = _Dropout(self.config.dropout, key) if train and self.config.dropout else _keep
-        heads = walk(self.config, lambda name, x: getattr(cells, name)(x, train=train), observations, drop)
-        outputs = self._outputs(heads)
-        return outputs, training_layers.statistics_in(cells) if train else variables.statistics
+        config = self.config
+        run = TrainingPass(
+            variables, train=train, dtype=dtype, momentum=config.norm_momentum, dropout=config.dropout, key=key
+        )
+        outputs = self.run(run, observations)
+        return outputs, run.statistics if train else variables.statistics
 
     def fold(self, variables: Variables, dtype: DTypeLike = jnp.float32) -> Folded:
         """Weights for inference in `dtype`: normalization folded into convolutions and dense layers."""
-        return folding.fold(self.layers, *variables, dtype)
+        params, statistics = variables
+        return {
+            layer.name: layer.fold(params[layer.name], statistics.get(layer.name, {}), dtype) for layer in self.layers
+        }
 
     def forward(self, folded: Folded, observations: Array) -> tuple[Array, Array]:
-        """Logits float32[B, A] and values float32[B, P] of observations [B, H, W, C], for use in any compiled loop."""
-        playing = self.config.changed(last_board=False)
-        outputs = self._outputs(walk(playing, partial(folding.apply, folded), observations))
+        """Logits float32[B, A] and values float32[B, P] for observations [B, H, W, C]; for any compiled loop."""
+        outputs = self.run(InferencePass(folded), observations, auxiliary=False)
         return outputs.logits, outputs.values
+
+    def run(self, run: Pass, x: Array, *, auxiliary: bool = True) -> Outputs:
+        """The outputs for observations x [B, H, W, C], in a pass of any kind."""
+        for block in self.trunk:
+            x = block(x, run)
+        logits = self.policy_head(x, run)
+        features = self.value_head.features(x, run)
+        raw = self.value_head(features, run)
+        extra = {head.name: head(x, features, run) for head in (self.auxiliary_heads if auxiliary else ())}
+        logits, raw, extra = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), (logits, raw, extra))
+        values, more = self.value_head.values(raw)
+        return Outputs(logits, values, more | extra)
 
     def at(self, observation_shape: tuple[int, int, int], num_actions: int) -> Network:
         """The same network, with the same weights, for a board of another size."""
         if not self.config.any_size:
             raise NetworkError(
-                "This network's weights know the size of the board; one for any size has policy='cells' or 'columns', "
-                "value_pool=True and no units: see the preset `any_size`."
+                "The weights of this network depend on the size of the board. A network for any size has "
+                "policy='cells' or 'columns', value_pool=True and no units: see the preset `any_size`."
             )
         if observation_shape[2] != self.observation_shape[2]:
             raise NetworkError(
@@ -112,58 +153,40 @@ class Network:
             )
         return Network(self.config, observation_shape, num_actions, self.num_players)
 
-    def _outputs(self, heads: Heads) -> Outputs:
-        logits, raw, board = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), heads)
-        if self.config.value == "scores":
-            return Outputs(logits, jnp.tanh(raw), None, board)
-        chance = jax.nn.softmax(raw)
-        mine = chance[:, 0] - chance[:, 2]
-        return Outputs(logits, jnp.stack([mine, -mine], axis=-1), raw, board)
+    @property
+    def _head_context(self) -> HeadContext:
+        shape: tuple[int, ...] = self.observation_shape
+        for block in self.trunk:
+            shape = block.output_shape(shape)
+        return HeadContext(
+            config=self.config,
+            features=shape,
+            observation_shape=self.observation_shape,
+            num_actions=self.num_actions,
+            num_players=self.num_players,
+        )
 
 
-class _Dropout:
-    """Leaves features out at random; each call draws anew."""
-
-    def __init__(self, rate: float, key: Array | None) -> None:
-        if key is None:
-            raise NetworkError(
-                f"This network drops {rate:.0%} of its features in training: apply(..., train=True) needs a key."
-            )
-        self.layer, self.key, self.calls = nnx.Dropout(rate), key, 0
-
-    def __call__(self, x: Array) -> Array:
-        self.calls += 1
-        return self.layer(x, deterministic=False, rngs=jax.random.fold_in(self.key, self.calls))
-
-
-def _keep(x: Array) -> Array:
-    return x
+@partial(jax.jit, static_argnums=0)
+def _init(layers: tuple[Layer, ...], key: Array) -> Variables:
+    # One draw for all kernels: one draw per layer would be compiled one by one.
+    sizes = [math.prod(layer.kernel_shape) for layer in layers]
+    draws = jax.random.truncated_normal(key, -2.0, 2.0, (sum(sizes),)) / _DEVIATION
+    variables = Variables({}, {})
+    for layer, size, end in zip(layers, sizes, itertools.accumulate(sizes), strict=True):
+        params, statistics = layer.init(draws[end - size : end])
+        variables.params[layer.name] = params
+        if layer.norm:
+            variables.statistics[layer.name] = statistics
+    return variables
 
 
 def _check(network: Network) -> None:
-    shape, config = network.observation_shape, network.config
+    shape = network.observation_shape
     if len(shape) != 3 or min(shape) < 1:
         raise NetworkError(f"A network reads boards of rows x columns x planes, each at least 1; got {shape}.")
     if network.num_actions < 1 or network.num_players < 1:
         raise NetworkError(
             f"A game has at least one action and one seat; got {network.num_actions} and {network.num_players}."
         )
-    if config.value == "wdl" and network.num_players != 2:
-        raise NetworkError(f"value='wdl' is for two seats; this game has {network.num_players}: use value='scores'.")
-    _check_actions(config, shape, network.num_actions)
-
-
-def _check_actions(config: NetworkConfig, shape: tuple[int, int, int], actions: int) -> None:
-    rows, columns, _ = shape
-    if config.policy == "columns" and actions != columns:
-        raise NetworkError(
-            f"policy='columns' has one action a column, {columns} here; this game has {actions}: use policy='dense', "
-            "or 'cells' where actions are cells."
-        )
-    planes, extra = config.policy_planes, config.policy_extra
-    told = rows * columns * planes + extra
-    if config.policy == "cells" and actions != told:
-        raise NetworkError(
-            f"policy='cells' has {rows} x {columns} x {planes} + {extra} = {told} actions; this game has {actions}: "
-            "change policy_planes or policy_extra, or use policy='dense'."
-        )
+    _ = network.heads  # building them refuses a game that they do not fit

@@ -1,4 +1,4 @@
-"""Networks by name: those of the theses (Sanz & Villanueva 2021, Wandhoven 2022, Schulte 2021, Glimmerfors 2022) and Tabia's own."""
+"""Networks by name: Tabia's own, and those of four theses (see `docs/references.md`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tabia.networks.errors import NetworkError
 
 
 def sanz_villanueva(blocks: int = 1, filters: int = 32) -> NetworkConfig:
-    """Sanz & Villanueva's tower. With three planes on tic-tac-toe: 23,780 numbers for 1 x 32, 22,550,276 for 19 x 256.
+    """The tower of Sanz & Villanueva 2021: 23,780 parameters for 1 x 32 on tic-tac-toe, 22,550,276 for 19 x 256.
 
-    Its text describes AlphaGo Zero's heads (2 filters, 256 units; here `glimmerfors`), but those two counts, like its published
-    code, have as many filters in the policy head and units in the value head as in the tower, and no bias anywhere.
+    The text describes AlphaGo Zero's heads (2 filters, 256 units; see `glimmerfors`). These two counts and the
+    published code have as many policy filters and value units as the tower has filters, and no bias.
     """
     return NetworkConfig(
         blocks=blocks,
@@ -30,7 +30,7 @@ def sanz_villanueva(blocks: int = 1, filters: int = 32) -> NetworkConfig:
 
 
 def wandhoven(blocks: int = 6, filters: int = 75) -> NetworkConfig:
-    """Wandhoven's tower: LeakyReLU throughout, heads of plain 1 x 1 convolutions."""
+    """The tower of Wandhoven 2022: LeakyReLU throughout, plain 1 x 1 convolutions in the heads."""
     return NetworkConfig(
         blocks=blocks,
         filters=filters,
@@ -43,17 +43,17 @@ def wandhoven(blocks: int = 6, filters: int = 75) -> NetworkConfig:
 
 
 def schulte(blocks: int = 8, filters: int = 128) -> NetworkConfig:
-    """Schulte's tower: two dense layers of 512 with dropout make the features both heads read."""
+    """The tower of Schulte 2021: two dense layers of 512 units with dropout before both heads."""
     return NetworkConfig(blocks=blocks, filters=filters, units=(512, 512), dropout=0.3, value_units=0)
 
 
 def glimmerfors(filters: int = 64, blocks: int = 8) -> NetworkConfig:
-    """Glimmerfors's tower, which is AlphaGo Zero's with fewer blocks and filters."""
+    """The tower of Glimmerfors 2022: AlphaGo Zero's with fewer blocks and filters."""
     return NetworkConfig(blocks=blocks, filters=filters, policy_filters=2, value_filters=1, value_units=256)
 
 
 def tower(filters: int = 64, blocks: int = 5, *, value: str = "scores") -> NetworkConfig:
-    """Tabia's own: fits every game; wider heads than AlphaGo Zero's, whose two and one filters pass little on."""
+    """Tabia's default, for every game: AlphaGo Zero's tower with wider heads."""
     return NetworkConfig(
         blocks=blocks, filters=filters, policy_filters=16, value_filters=16, value_units=128, value=value
     )
@@ -68,7 +68,7 @@ def any_size(
     policy_extra: int = 0,
     value: str = "scores",
 ) -> NetworkConfig:
-    """The same weights on a board of any size: pooling heads, and every third block sees the whole board."""
+    """A tower whose weights fit boards of any size: pooling heads, global pooling in every third block."""
     return NetworkConfig(
         blocks=blocks,
         filters=filters,
@@ -85,7 +85,7 @@ def any_size(
 
 
 def mlp(*units: int, value: str = "scores", batch_norm: bool = True) -> NetworkConfig:
-    """Dense layers alone, for tiny boards."""
+    """Dense layers only, for tiny boards."""
     return NetworkConfig(kind="mlp", units=units or (128, 128), value=value, value_units=0, batch_norm=batch_norm)
 
 
@@ -107,18 +107,18 @@ PRESETS: dict[str, Callable[..., NetworkConfig]] = {
 
 
 def make(name: str, /, **options: Any) -> NetworkConfig:
-    """A preset by name; options are its own, or any field of the configuration to change afterward.
+    """A preset by name, with its own options or any field of the configuration changed.
 
     >>> make("glimmerfors", filters=16, dropout=0.1).filters
     16
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise NetworkError(f"There is no network {quote(name)}. {did_you_mean(quote(name), PRESETS)}")
-    own = [
+    parameters = [
         parameter.name
         for parameter in inspect.signature(PRESETS[name]).parameters.values()
         if parameter.kind is not inspect.Parameter.VAR_POSITIONAL
     ]
-    first = {key: value for key, value in options.items() if key in own}
-    rest = {key: value for key, value in options.items() if key not in own}
-    return PRESETS[name](**first).changed(**rest)
+    own = {key: value for key, value in options.items() if key in parameters}
+    rest = {key: value for key, value in options.items() if key not in parameters}
+    return PRESETS[name](**own).changed(**rest)

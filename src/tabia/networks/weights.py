@@ -1,7 +1,7 @@
-"""Weights in files: written whole or not at all, believed only after every check, and never able to run code.
+"""Weights in files: written atomically, checked in full when read, and unable to run code.
 
-A file is read as numbers: safetensors has no way to name a class or a function, and nothing here unpickles, evaluates
-or imports what a file says. Its manifest (see `manifest.py`) is checked before any tensor is read.
+safetensors cannot name a class or a function, and nothing here unpickles, evaluates or imports what a file says. The
+manifest (`manifest.py`) is checked before any tensor is read.
 """
 
 from __future__ import annotations
@@ -15,27 +15,36 @@ from typing import IO, Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import safetensors
+from jax import Array
 from safetensors.numpy import save as to_bytes
 
 from tabia.core import files
 from tabia.networks.errors import WeightsError
-from tabia.networks.folding import Folded
+from tabia.networks.layers import Folded, LayerTree, Shape
 from tabia.networks.manifest import TYPES, Manifest, Tensor, check_names, expected_shapes, parse
-from tabia.networks.network import Network, Variables
+from tabia.networks.network import Network
+from tabia.networks.passes import Variables
 
 LIMIT = 2 * 1024**3
-"""The largest file that is read, in bytes, unless the caller says otherwise."""
+"""The default limit on the size of a file that is read, in bytes."""
 _HEADER_LIMIT = 16 * 1024**2
 _DTYPES = {name: np.dtype(getattr(jnp, name)) for name in TYPES}
 Weights = Variables | Folded
 
 
 class Loaded(NamedTuple):
-    """What a file held."""
+    """The content of a weights file."""
 
     network: Network
-    weights: Any  # Variables, or Folded where those were saved
+    weights: Variables | Folded  # as they were saved
     metadata: dict[str, Any]
+
+    @property
+    def variables(self) -> Variables:
+        """The weights for training; a file with folded weights has none."""
+        if not isinstance(self.weights, Variables):
+            raise WeightsError("This file contains folded weights, which are for inference only.")
+        return self.weights
 
 
 def save(
@@ -46,13 +55,13 @@ def save(
     *,
     store: str | None = None,
 ) -> None:
-    """Write weights to a file, atomically: a reader finds the old file or the new one.
+    """Write weights to a file atomically: a reader finds the old file or the new one.
 
-    `store` ("float32", "float16", "bfloat16") is the type in the file; without, each tensor's own. Half precision
-    halves the file; what was float32 in memory is float32 again after loading.
+    `store` ("float32", "float16", "bfloat16") is the type in the file; by default each tensor's own. Half precision
+    halves the file. `load` restores the types in memory.
     """
     if store is not None and store not in TYPES:
-        raise WeightsError(f"Weights are stored as {', '.join(TYPES)}; got {store!r}.")
+        raise WeightsError(f"Weights can be stored as {', '.join(TYPES)}; got {store!r}.")
     holds = "variables" if isinstance(weights, Variables) else "folded"
     arrays = _named(weights)
     check_names(arrays, expected_shapes(network, holds))
@@ -67,9 +76,9 @@ def save(
 
 
 def load(path: str | Path, *, limit: int = LIMIT, within: Path | None = None) -> Loaded:
-    """The network, its weights (as they were saved: variables or folded) and the notes saved with them.
+    """The network, its weights (variables or folded, as they were saved) and the metadata saved with them.
 
-    `within` is the directory that links must not lead out of.
+    The file must be inside the directory `within`, also after following links.
     """
     try:
         with files.open_regular(Path(path), within=within) as file:
@@ -81,28 +90,28 @@ def load(path: str | Path, *, limit: int = LIMIT, within: Path | None = None) ->
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}.") from None
     except WeightsError as error:
-        raise WeightsError(f"{path} holds no weights Tabia can use. {error}") from None
+        raise WeightsError(f"{path} is not a valid weights file. {error}") from None
 
 
 def read_manifest(path: str | Path, *, within: Path | None = None) -> Manifest:
-    """What a file says about itself, without reading its tensors."""
+    """The manifest of a file, without reading its tensors."""
     try:
         with files.open_regular(Path(path), within=within) as file:
             return parse(*_header(file, limit=None))
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}.") from None
     except WeightsError as error:
-        raise WeightsError(f"{path} holds no weights Tabia can use. {error}") from None
+        raise WeightsError(f"{path} is not a valid weights file. {error}") from None
 
 
 def _header(file: IO[bytes], limit: int | None) -> tuple[bytes, int]:
-    """The header of a safetensors file and the number of bytes after it: 8 bytes say how long it is."""
+    """The header of a safetensors file, and the number of bytes after it."""
     total = os.fstat(file.fileno()).st_size
     if limit is not None and total > limit:
         raise WeightsError(f"It has {total:,} bytes, more than the {limit:,} allowed.")
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(total - 8, _HEADER_LIMIT):
-        raise WeightsError("It is no safetensors file, or it is cut short.")
+        raise WeightsError("It is not a safetensors file, or it is cut short.")
     return file.read(length), total - 8 - length
 
 
@@ -113,7 +122,7 @@ def _arrays(manifest: Manifest, content: bytes) -> dict[str, np.ndarray]:
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise WeightsError(f"It is damaged: {error}.") from None
     if _fingerprint(arrays) != manifest.sha256:
-        raise WeightsError("It is damaged: its tensors are not those its SHA-256 was taken of.")
+        raise WeightsError("It is damaged: the SHA-256 of its tensors is not the one in its manifest.")
     for name, array in arrays.items():
         _check_finite(name, array)
     return arrays
@@ -140,8 +149,8 @@ def _weights(manifest: Manifest, arrays: dict[str, np.ndarray]) -> Weights:
     return Variables(params, statistics)
 
 
-def _tree(arrays: dict[str, Any], layer: str, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    tree: dict[str, dict[str, Any]] = {}
+def _tree(arrays: Mapping[str, Array], layer: str, leaves: Mapping[str, Shape]) -> LayerTree:
+    tree: LayerTree = {}
     for leaf in leaves:
         part, name = leaf.split(".")
         tree.setdefault(part, {})[name] = arrays[f"{layer}.{leaf}"]
@@ -163,8 +172,8 @@ def _named(weights: Weights) -> dict[str, np.ndarray]:
 
 def _stored(name: str, array: np.ndarray, store: str | None) -> np.ndarray:
     if array.dtype.name not in TYPES:
-        raise WeightsError(f"{name} is made of {array.dtype.name}; weights are {', '.join(TYPES)}.")
-    with np.errstate(over="ignore"):  # what does not fit becomes infinite and is refused by name below
+        raise WeightsError(f"{name} has the type {array.dtype.name}; weights can be {', '.join(TYPES)}.")
+    with np.errstate(over="ignore"):  # overflow becomes infinite and is refused by name below
         kept = np.ascontiguousarray(array if store is None else array.astype(_DTYPES[store]))
     _check_finite(name, kept)
     return kept
@@ -172,7 +181,7 @@ def _stored(name: str, array: np.ndarray, store: str | None) -> np.ndarray:
 
 def _check_finite(name: str, array: np.ndarray) -> None:
     if not np.isfinite(array).all():
-        raise WeightsError(f"{name} holds numbers that are not finite (in {array.dtype.name}).")
+        raise WeightsError(f"{name} contains numbers that are not finite (in {array.dtype.name}).")
 
 
 def _check_shapes(tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
@@ -182,7 +191,7 @@ def _check_shapes(tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[in
 
 
 def _fingerprint(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the tensors' names and bytes, in the order of the names."""
+    """SHA-256 of the tensors' names and bytes, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode() + b"\0")

@@ -1,11 +1,11 @@
-"""The agents that come with Tabia: what each plays, how it was made and how strong it is.
+"""The shipped agents: the game of each, how it was trained and how strong it is.
 
 agents/connect4/
-    agent.toml                             what is known of it beyond its weights, written by hand
+    agent.toml                             its description, written by hand
     weights.safetensors                    one network, or
-    checkpoints/<step>/weights.safetensors several versions of it, by training step, and
-    best                                   the step that `az:NAME` plays
-agents/pgx/hex/                            likewise, of `az:pgx:hex`
+    checkpoints/<step>/weights.safetensors several versions, by training step, and
+    best                                   the step that `az:NAME` uses
+agents/pgx/hex/                            the same for `az:pgx:hex`
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tabia.players import runs
 
 @dataclass(frozen=True)
 class Strength:
-    """One measurement, with the command that repeats it."""
+    """One measurement, and the command that reproduces it."""
 
     what: str
     figure: str
@@ -32,7 +32,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class Version:
-    """One checkpoint of an agent that ships several, rated among them when it was trained."""
+    """One checkpoint of an agent with several, and its rating among them."""
 
     version: str
     elo: float
@@ -41,28 +41,29 @@ class Version:
 
 @dataclass(frozen=True)
 class Shipped:
-    """An agent in the package."""
+    """A shipped agent."""
 
     name: str
     game: str
     about: str
     network: str
-    bytes: int  # of the weights it plays with
+    bytes: int  # of its weights
     recipe: str
     seed: int
-    minutes: float  # of training by the clock
+    minutes: float  # of training, wall clock
     device: str
     date: str
-    card: str  # where docs tell more
+    card: str  # its page in the documentation
     strength: tuple[Strength, ...]
     versions: tuple[Version, ...]
 
-    def fields(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The description as plain values, ready for JSON."""
         return asdict(self)
 
 
 def pack(source: str, name: str) -> Path:
-    """Put the weights of `RUN@VERSION` among the agents, in half precision; a name with @ is a version."""
+    """Ship the weights of `RUN@VERSION` in half precision as an agent; a name with @ adds a version."""
     run, _, version = source.partition("@")
     name, _, step = name.partition("@")
     folder = runs.shipped_folder(name)
@@ -74,40 +75,40 @@ def pack(source: str, name: str) -> Path:
 
 
 def agents() -> list[Shipped]:
-    """All of them, by name."""
+    """All shipped agents, by name."""
     return [read(name) for name in runs.shipped()]
 
 
 def read(name: str) -> Shipped:
-    """One of them."""
+    """The description of a shipped agent."""
     folder = runs.shipped_folder(name)
     path = runs.weights_file(str(folder))
-    manifest, told = weights.read_manifest(path), _told(folder)
-    noted = manifest.metadata
-    strength = tuple(Strength(**entry) for entry in told.get("strength", []))
-    versions = tuple(Version(**entry) for entry in told.get("versions", []))
+    manifest, described = weights.read_manifest(path), _description(folder)
+    metadata = manifest.metadata
+    strength = tuple(Strength(**entry) for entry in described.get("strength", []))
+    versions = tuple(Version(**entry) for entry in described.get("versions", []))
     return Shipped(
         name=name,
-        game=str(noted["game"]),
-        about=told["about"],
+        game=str(metadata["game"]),
+        about=described["about"],
         network=trunk(manifest.network.config),
         bytes=path.stat().st_size,
-        recipe=str(noted["recipe"]),
-        seed=int(noted["seed"]),
-        minutes=float(noted["minutes"]),
-        device=told["device"],
-        date=told["date"],
-        card=told["card"],
+        recipe=str(metadata["recipe"]),
+        seed=int(metadata["seed"]),
+        minutes=float(metadata["minutes"]),
+        device=described["device"],
+        date=described["date"],
+        card=described["card"],
         strength=strength,
         versions=versions,
     )
 
 
 def best(game: str) -> str | None:
-    """The agent to play a game with, by its name: the one with the largest network; None if none is shipped."""
+    """The name of the shipped agent of a game with the largest network; None if there is none."""
     fitting = [agent for agent in agents() if agent.game == game]
     return max(fitting, key=lambda agent: agent.bytes).name if fitting else None
 
 
-def _told(folder: Path) -> dict[str, Any]:
+def _description(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "agent.toml").read_text(encoding="utf-8"))

@@ -1,19 +1,17 @@
-"""Ladders: opponents of known strength for one game, weakest first, as measured by `tabia rate ladder`.
+"""Ladders: opponents of known strength for one game, weakest first, measured by `tabia rate ladder`.
 
 ladders/connect4.toml               one file per game, shipped with the package
-    game, version                   what was played
+    game, version                   the rules played
     date, device, seed, command     how it was measured
     [[rung]]                        name, spec, elo, low, high (the 95% interval) and games; random has 0 Elo
 
-The levels that people choose from are rungs of this file. A game without a ladder is a normal case: its levels fall
-back on players that need no measuring.
+The levels of `tabia play` are rungs of this file. A game without a ladder falls back to players with fixed settings.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import tabia
+from tabia.core import files
 from tabia.core.errors import TabiaError, did_you_mean
 from tabia.games.game import Game
 from tabia.players import agents
@@ -42,12 +41,12 @@ class LadderError(TabiaError):
 class Rung:
     """One opponent and its measured strength."""
 
-    name: str  # for people
+    name: str  # display name
     spec: str  # for `tabia.players.make`
     elo: float
-    low: float  # the 95% interval of the difference to the anchor
+    low: float  # 95% interval of the difference to the anchor
     high: float
-    games: int  # that it played
+    games: int  # played
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Ladder:
 
 
 def shipped_file(game: str) -> Path:
-    """Where the package keeps the ladder of a game.
+    """The file of a game's shipped ladder.
 
     >>> shipped_file("chinese-checkers:fields=121,players=2").name
     'chinese-checkers_fields_121_players_2.toml'
@@ -73,7 +72,7 @@ def shipped_file(game: str) -> Path:
 
 
 def find(game: Game) -> Ladder | None:
-    """The ladder shipped for a game; None if there is none, or only one for another version of the rules."""
+    """The shipped ladder of a game; None if there is none for this version of the rules."""
     path = shipped_file(game.id)
     if not path.is_file():
         return None
@@ -82,7 +81,7 @@ def find(game: Game) -> Ladder | None:
 
 
 def read(path: Path) -> Ladder:
-    """Read a ladder file; LadderError says what is wrong with it."""
+    """Read a ladder file; raises LadderError if it is not valid."""
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -117,22 +116,19 @@ def text(ladder: Ladder) -> str:
 
 
 def write(path: Path, ladder: Ladder) -> None:
-    """Write a ladder atomically: the file is always a whole one, the old or the new."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write a ladder file atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text(ladder), encoding="utf-8", newline="\n")
-        aside.replace(path)
+        files.write_atomic(path, text(ladder).encode())
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise LadderError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def opponent(game: Game, level: str = "best") -> str:
-    """The spec of the opponent that a level stands for.
+    """The spec of the opponent of a level.
 
-    Best is the top rung. The others are the rungs nearest to 1/4, 1/2 and 3/4 of its rating, never random itself.
-    Without a ladder best is the shipped agent of the game, if there is one, and the others are MCTS players.
+    `best` is the top rung. The other levels are the rungs nearest to 1/4, 1/2 and 3/4 of its rating, except random.
+    Without a ladder, `best` is the shipped agent of the game if there is one, and the others are MCTS players.
     """
     if level not in LEVELS:
         raise PlayerError(f"There is no level {level!r}. {did_you_mean(level, LEVELS)}")
@@ -141,7 +137,7 @@ def opponent(game: Game, level: str = "best") -> str:
 
 
 def chosen(ladder: Ladder, level: str) -> Rung:
-    """The rung that a level stands for."""
+    """The rung of a level."""
     rungs = [rung for rung in ladder.rungs if rung.spec != ANCHOR] or list(ladder.rungs)
     target = rungs[-1].elo * (LEVELS.index(level) + 1) / len(LEVELS)
     return rungs[-1] if level == LEVELS[-1] else min(rungs, key=lambda rung: abs(rung.elo - target))
@@ -160,5 +156,5 @@ def _rung(entry: dict[str, Any]) -> Rung:
 
 
 def _value(value: str | float) -> str:
-    """Text or a number as TOML; JSON's strings are TOML's too, once DEL is escaped."""
+    """Text or a number as TOML; JSON strings are valid TOML once DEL is escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") if isinstance(value, str) else f"{value:g}"

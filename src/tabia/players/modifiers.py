@@ -1,8 +1,8 @@
-"""What any player can be made to do besides: play by odds, err now and then, begin at random."""
+"""Modifiers of any player: sampling by temperature, random moves with probability epsilon, random first moves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -12,24 +12,24 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.players.player import Choice, Player, Sized
-from tabia.players.spec import Options, PlayerError
-from tabia.search.choice import sample
+from tabia.players.spec import Options, PlayerError, parse, spec_text
 from tabia.search.evaluators import random_actions
+from tabia.search.result import sample
 
 
 class Habits(NamedTuple):
-    """How a player strays from the move it would choose; numbers of a compiled program, which all of them share."""
+    """How a player departs from its own choice; arguments of compiled programs, so all players share them."""
 
-    temperature: float = 0.0  # it plays by odds^(1 / temperature); 0: its own choice
-    epsilon: float = 0.0  # a share of moves is drawn at random
-    random_moves: int = 0  # its first moves are drawn at random
+    temperature: float = 0.0  # samples from policy^(1 / temperature); 0: its own choice
+    epsilon: float = 0.0  # the probability of a random move
+    random_moves: int = 0  # the number of first moves played at random
 
 
 NONE = Habits()
 
 
 def read(options: Options) -> Habits:
-    """The modifiers every player takes."""
+    """The modifiers among a player's options."""
     return Habits(
         temperature=options.number("temperature", 0.0, low=0.0, high=100.0),
         epsilon=options.number("epsilon", 0.0, low=0.0, high=1.0),
@@ -37,52 +37,65 @@ def read(options: Options) -> Habits:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Modified:
-    """A player with habits."""
+    """A player with modifiers."""
 
     player: Player
     habits: Habits
-    spec: str
+    _: KW_ONLY
+    name: str = field(default="", compare=False)
+
+    @property
+    def spec(self) -> str:
+        changed = {key: value for key, value in self.habits._asdict().items() if value}
+        return self.name or _with_options(self.player.spec, changed)
 
     @property
     def game(self) -> Game:
         return self.player.game
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        own, stray = jax.random.split(key)
+        player_key, modify_key = jax.random.split(key)
         if self.habits.random_moves and ply is None:
-            raise PlayerError(f"{self.spec} must be told how many moves a game has seen, to know its first ones.")
-        return self.stray(self.player.choose(states, own, ply), states, stray, ply)
+            raise PlayerError(f"{self.spec} needs `ply`, the number of moves played, to know its first moves.")
+        return self.modify(self.player.choose(states, player_key, ply), states, modify_key, ply)
 
-    def stray(self, choice: Choice, states: State, key: Array, ply: Array | None = None) -> Choice:
-        """The inner player's choice as this player plays it."""
+    def modify(self, choice: Choice, states: State, key: Array, ply: Array | None = None) -> Choice:
+        """The inner player's choice with the modifiers applied."""
         if self.habits.temperature > 0 and choice.policy is None:
-            raise PlayerError(f"{self.player.spec} gives no odds, so it cannot play with a temperature.")
-        return _strayed(self.game, self.habits, choice, states, key, ply)
+            raise PlayerError(f"{self.player.spec} has no policy, so it cannot play with a temperature.")
+        return _modify(self.game, self.habits, choice, states, key, ply)
 
     def check_batch(self, batch: int) -> None:
+        """Refuse a batch that the inner player refuses."""
         if isinstance(self.player, Sized):
             self.player.check_batch(batch)
 
 
 @partial(jax.jit, static_argnums=0)
-def _strayed(game: Game, habits: Habits, choice: Choice, states: State, key: Array, ply: Array | None) -> Choice:
-    heat, error, dice = jax.random.split(key, 3)
+def _modify(game: Game, habits: Habits, choice: Choice, states: State, key: Array, ply: Array | None) -> Choice:
+    temperature_key, epsilon_key, action_key = jax.random.split(key, 3)
     actions, policy = choice.actions, choice.policy
     if policy is not None:
-        warm = heated(policy, habits.temperature)
-        actions = jnp.where(habits.temperature > 0, sample(heat, warm), actions)
-        policy = jnp.where(habits.temperature > 0, warm, policy)
-    stray = jax.random.uniform(error, actions.shape) < habits.epsilon
+        scaled = with_temperature(policy, habits.temperature)
+        actions = jnp.where(habits.temperature > 0, sample(temperature_key, scaled), actions)
+        policy = jnp.where(habits.temperature > 0, scaled, policy)
+    at_random = jax.random.uniform(epsilon_key, actions.shape) < habits.epsilon
     if ply is not None:
-        stray = stray | (ply < habits.random_moves * game.num_players)
-    anything = random_actions(dice, jax.vmap(game.legal)(states))
-    played = jnp.where(stray, anything, actions)
+        at_random = at_random | (ply < habits.random_moves * game.num_players)
+    played = jnp.where(at_random, random_actions(action_key, jax.vmap(game.legal)(states)), actions)
     return choice._replace(actions=played, policy=policy, recommended=choice.actions)
 
 
-def heated(policy: Array, temperature: float | Array) -> Array:
-    """policy^(1 / temperature), normalized [B, A]; what had no chance has none."""
+def with_temperature(policy: Array, temperature: float | Array) -> Array:
+    """policy^(1 / temperature), normalized [B, A]; probabilities of 0 stay 0."""
     logits = jnp.where(policy > 0, jnp.log(jnp.maximum(policy, 1e-37)), -jnp.inf)
     return jax.nn.softmax(logits / jnp.maximum(temperature, 1e-3), axis=-1)
+
+
+def _with_options(spec: str, options: dict[str, float]) -> str:
+    """A spec with more options."""
+    parsed = parse(spec)
+    what = parsed.what + (f"@{parsed.version}" if parsed.version else "") if parsed.what else ""
+    return spec_text(parsed.name, {**parsed.options, **options}, what=what)

@@ -1,9 +1,9 @@
-"""A player of your own, from a file: `center.py:Center`, with options `center.py:Center:depth=2`.
+"""Your own player, from a file: `center.py:Center`, with options `center.py:Center:depth=2`.
 
-A class with `choose(self, position)` is asked for one position at a time and needs no JAX; see `position.Position`. A
-class with `choose(self, states, key, ply)` is asked for whole batches, as `player.Player` says. Options are the
-arguments of `__init__`; an argument called `game` is given the game. Whatever the class does wrong is reported with
-its file, line and method, and the position.
+A class with `choose(self, position)` is called for one position at a time and needs no JAX; see `position.Position`. A
+class with `choose(self, states, key, ply)` is called for whole batches, as in `player.Player`. Options are the
+arguments of `__init__`; an argument called `game` receives the game. Errors are reported with the file, line, method
+and position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import jax
 import numpy as np
 from jax import Array
 
-from tabia.games import parameters
 from tabia.games.adapters import source
 from tabia.games.adapters.source import Source
 from tabia.games.errors import GameError, refusal_in
@@ -32,33 +31,35 @@ _EXAMPLE = "def choose(self, position): return position.legal_moves[0]"
 
 
 def make(game: Game, options: Options) -> Player:
-    """The player that a class of a Python file defines; PlayerError says what is wrong with it."""
+    """The player of a class in a Python file; PlayerError says what is wrong with it."""
     path, _, name = options.spec.name.rpartition(":")
     try:
         found = source.load(path, name)
     except GameError as error:
         raise PlayerError(str(error)) from None
     own = {key: text for key, text in options.spec.options.items() if key not in MODIFIERS}
-    arguments = parameters.declared(found.rules)
+    arguments = source.declared_parameters(found.rules)
     clash = sorted(set(arguments) & set(MODIFIERS))
     if clash:
-        raise PlayerError(f"{found.place}: every player has the option {clash[0]!r}; give the argument another name.")
+        raise PlayerError(
+            f"{found.place}: the argument {clash[0]!r} has the name of an option of every player; rename it."
+        )
     try:
-        values = parameters.read(found.rules, own, supplied=("game",), also=MODIFIERS)
-    except parameters.ParameterError as error:
+        values = source.read_parameters(found.rules, own, supplied=("game",), also=MODIFIERS)
+    except source.ParameterError as error:
         raise PlayerError(f"{found.place}: {error}") from None
     options.known += own
-    asked = _asked(found)
+    arguments_of_choose = _count_arguments(found)
     inner = _new(found, values | ({"game": game} if "game" in arguments else {}))
-    spec = ":".join(filter(None, (found.id, parameters.text(options.spec.options))))
-    return (OwnPlayer if asked == 1 else OwnBatchPlayer)(game, spec, found, inner)
+    spec = ":".join(filter(None, (found.id, source.parameters_text(options.spec.options))))
+    return (OwnPlayer if arguments_of_choose == 1 else OwnBatchPlayer)(game, spec, found, inner)
 
 
-def _asked(found: Source) -> int:
-    """How many arguments `choose` takes: 1 for one position, 2 or 3 for a batch."""
+def _count_arguments(found: Source) -> int:
+    """The number of arguments of `choose`: 1 for one position, 2 or 3 for a batch."""
     choose = getattr(found.rules, "choose", None)
     if choose is None:
-        raise PlayerError(f"{found.place}: to be a player it still needs `{_EXAMPLE}`.")
+        raise PlayerError(f"{found.place}: a player needs a method `{_EXAMPLE}`.")
     count = len(inspect.signature(choose).parameters) - 1
     if count not in {1, 2, 3}:
         raise PlayerError(
@@ -77,7 +78,7 @@ def _new(found: Source, values: dict[str, Any]) -> Any:
 
 def _raised(found: Source, method: str, error: Exception, where: str = "") -> PlayerError:
     line = source.line_of(error, found.file)
-    error = refusal_in(error) or error  # what a plain Python game raised, without JAX's traceback
+    error = refusal_in(error) or error  # the error of a plain Python game without JAX's traceback
     at = f", line {line}" if line else ""
     return PlayerError(
         f"{found.path}{at}, {found.rules.__name__}.{method} raised {type(error).__name__}: {error}{where}"
@@ -96,7 +97,7 @@ class OwnPlayer:
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         states, over = jax.device_get((states, _over(self.game, states)))
         plies = None if ply is None else np.asarray(ply)
-        # One generator per row, so that a game does not depend on which others are played beside it.
+        # One generator per row, so that a game does not depend on the others in the batch.
         seeds = np.asarray(jax.random.bits(key, over.shape)).tolist()
         actions = np.zeros(over.shape, np.int32)
         for row in np.flatnonzero(~over):
@@ -107,16 +108,16 @@ class OwnPlayer:
 
     def _choose(self, position: Position) -> int:
         try:
-            said = self.inner.choose(position)
+            answer = self.inner.choose(position)
         except Exception as error:  # a user's class may raise anything
             raise _raised(self.found, "choose", error, f", in this position:\n{position}") from None
-        if isinstance(said, str):
+        if isinstance(answer, str):
             named = {position.name(action).lower(): action for action in position.legal_moves}
-            action = named.get(said.strip().lower(), -1)
+            action = named.get(answer.strip().lower(), -1)
         else:
-            action = _whole(said)
+            action = _whole(answer)
         if action not in position.legal_moves:
-            raise _illegal(self.found, said, position)
+            raise _illegal(self.found, answer, position)
         return action
 
 
@@ -130,12 +131,12 @@ class OwnBatchPlayer:
     inner: Any
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        given = (states, key, ply)[: _asked(self.found)]
+        given = (states, key, ply)[: _count_arguments(self.found)]
         try:
-            said = self.inner.choose(*given)
+            answer = self.inner.choose(*given)
         except Exception as error:  # a user's class may raise anything
             raise _raised(self.found, "choose", error) from None
-        choice = said if isinstance(said, Choice) else Choice(said)
+        choice = answer if isinstance(answer, Choice) else Choice(answer)
         self._check(choice.actions, states)
         return choice._replace(actions=jax.numpy.asarray(choice.actions, jax.numpy.int32))
 
@@ -168,26 +169,26 @@ def _legal(game: Game, states: State) -> Array:
     return jax.vmap(game.legal)(states)
 
 
-def _whole(said: Any) -> int:
+def _whole(answer: Any) -> int:
     try:
-        return operator.index(said)
+        return operator.index(answer)
     except TypeError:
         return -1
 
 
 def _choose_place(found: Source) -> str:
-    """Where `choose` is written."""
+    """The place of `choose` in the file."""
     code = getattr(found.rules.choose, "__code__", None)  # type: ignore[attr-defined]
     line = f", line {code.co_firstlineno}" if code is not None and code.co_filename == found.file else ""
     return f"{found.path}{line}, {found.rules.__name__}.choose"
 
 
-def _illegal(found: Source, said: Any, position: Position) -> PlayerError:
+def _illegal(found: Source, answer: Any, position: Position) -> PlayerError:
     legal = ", ".join(f"{action} ({position.name(action)})" for action in position.legal_moves)
-    is_move = isinstance(said, str) or (_whole(said) >= 0)
+    is_move = isinstance(answer, str) or (_whole(answer) >= 0)
     what = (
-        "which is not legal here" if is_move else f"a {type(said).__name__}; expected an action or the name of a move"
+        "which is not legal here" if is_move else f"a {type(answer).__name__}; expected an action or the name of a move"
     )
     return PlayerError(
-        f"{_choose_place(found)} returned {said!r}, {what}:\n{position}\nLegal actions (and their names): {legal}"
+        f"{_choose_place(found)} returned {answer!r}, {what}:\n{position}\nLegal actions (and their names): {legal}"
     )

@@ -1,13 +1,13 @@
-"""Perfect play: exact tables for small games, a solver for Connect boards, a refusal for what is too large.
+"""Perfect play: solved tables for small games, and a solver for Connect boards.
 
-Scores count the distance to the end (Pons's convention): a win with the mover's last possible stone scores 1, each
-own stone earlier 1 more, a draw 0, and losses are the same with a minus. All this runs on the host. Axis letters: B
-positions, A actions, P seats.
+Scores measure the distance to the end, following Pons: a win with the mover's last possible stone scores 1, one stone
+earlier 2, and so on; losses are negative, a draw is 0. Everything here runs on the host. Axis letters: B positions,
+A actions, P seats.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -23,45 +23,60 @@ from tabia.games.game import Game, State
 from tabia.games.history import History
 from tabia.games.tictactoe import TicTacToe
 from tabia.players.player import Choice
-from tabia.players.spec import PlayerError
-from tabia.search.errors import SearchError
+from tabia.players.spec import PlayerError, spec_text
+from tabia.search.evaluators import Evaluation
 from tabia.search.minimax import at_random
-from tabia.solvers.enumeration import TooLarge
-from tabia.solvers.exact import Solution, solve
+from tabia.solvers.errors import SolverError, TooLarge
+from tabia.solvers.exact import Solution, Table, look_up, solve
 
-if TYPE_CHECKING:  # it needs Numba, which not everyone has
-    from tabia.solvers import connect_solver
+if TYPE_CHECKING:  # needs Numba, an optional dependency
+    from tabia.solvers.connect.solver import Solver
 
 LIMIT = 200_000
-"""The most positions of a game that is solved outright."""
-_SMALL_BOARD = 16  # fields of the Connect boards that are solved outright
-_MOST_ACTIONS, _MOST_MOVES = 64, 64  # of games that are worth an attempt
+"""The largest number of positions of a game that is solved by enumeration."""
+_SMALL_BOARD = 16  # fields of the largest Connect board that is solved by enumeration
+_MOST_ACTIONS, _MOST_MOVES = 64, 64  # of the largest games worth an attempt
 
 
 class Truth(NamedTuple):
-    """What is known of each position; rows of finished games mean nothing."""
+    """The exact truth about a batch of positions; rows of finished games are undefined."""
 
     best: np.ndarray  # bool[B, A] the moves that keep the mover's value
-    fastest: np.ndarray  # bool[B, A] of those the ones that win soonest or hold out longest
-    means: np.ndarray  # float32[B, A] what the mover gets after each move; NaN where it is illegal
-    values: np.ndarray  # float32[B, P] what each seat gets
-    scores: np.ndarray | None  # int32[B, A] the mover's score of each move, 0 where it is illegal
+    fastest: np.ndarray  # bool[B, A] the best moves that win fastest or lose slowest
+    means: np.ndarray  # float32[B, A] the mover's value of each move; NaN if illegal
+    values: np.ndarray  # float32[B, P] the value for each seat
+    scores: np.ndarray | None  # int32[B, A] the mover's score of each move, 0 if illegal
 
 
 class Oracle(Protocol):
-    """Whoever knows the truth about a game."""
+    """Knows the exact value of every position of a game."""
 
     def truth(self, states: State) -> Truth: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Perfect:
-    """Any of the best moves; of those, if `fastest`, one that wins soonest or holds out longest."""
+@dataclass(frozen=True)
+class PerfectPlayer:
+    """Plays any of the best moves; with `fastest`, only those that win fastest or lose slowest.
+
+    Raises PlayerError if the game is too large.
+    """
 
     game: Game
-    oracle: Oracle
-    spec: str = "perfect"
+    _: KW_ONLY
     fastest: bool = True
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        _ = self.oracle
+
+    @property
+    def spec(self) -> str:
+        return self.name or spec_text("perfect", {} if self.fastest else {"fastest": False})
+
+    @property
+    def oracle(self) -> Oracle:
+        """The exact values behind the moves."""
+        return _oracle(self.game.game if isinstance(self.game, History) else self.game)
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         truth = self.oracle.truth(states.now if isinstance(self.game, History) else states)
@@ -76,13 +91,8 @@ class Perfect:
         )
 
 
-def make(game: Game, spec: str = "perfect", *, fastest: bool = True) -> Perfect:
-    """The perfect player of a game; PlayerError if the game is too large."""
-    return Perfect(game, _oracle(game.game if isinstance(game, History) else game), spec, fastest)
-
-
 def is_quick(game: Game) -> bool:
-    """Whether perfect play is known within seconds, from any position of the game and without asking."""
+    """Whether any position of a game is solved within seconds."""
     plain = game.game if isinstance(game, History) else game
     if isinstance(plain, TicTacToe):
         return True
@@ -99,24 +109,25 @@ def _oracle(game: Game) -> Oracle:
     if game.num_actions > _MOST_ACTIONS or game.max_moves > _MOST_MOVES:
         raise _too_large(game)
     try:
-        return Table(game, solve(game, limit=LIMIT))
+        return TableOracle(game, solve(game, limit=LIMIT))
     except TooLarge as error:
         raise _too_large(game, str(error)) from None
-    except SearchError as error:
-        raise PlayerError(f"{game.id} has no perfect play: {error}") from None
+    except SolverError as error:
+        raise PlayerError(f"Perfect play of {game.id} is not available: {error}") from None
 
 
 def _too_large(game: Game, why: str = "") -> PlayerError:
-    reason = f": {why}" if why else f", which tries games of up to {_MOST_ACTIONS} actions and {_MOST_MOVES} moves."
+    limit = f"games have at most {_MOST_ACTIONS} actions and {_MOST_MOVES} moves."
+    reason = f": {why or limit}"
     return PlayerError(
-        f"{game.id} is too large for perfect play{reason} Small games have tables of up to {LIMIT:,} positions "
-        "(tictactoe, connect3), and Connect boards of two seats a solver."
+        f"{game.id} is too large for perfect play{reason} Perfect play covers games of up to {LIMIT:,} positions "
+        "(tictactoe, connect3) and Connect boards for two seats."
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Every position of a small game, solved."""
+class TableOracle:
+    """A small game, solved by enumeration."""
 
     game: Game
     solution: Solution
@@ -142,15 +153,15 @@ class Table:
 
 
 def _lays_stones(game: Game) -> bool:
-    """Whether every move lays one stone, so that stones tell how far a game has gone."""
+    """Whether every move places one stone, so that stones count the moves."""
     return isinstance(game, TicTacToe) or (isinstance(game, Connect) and game.players == 2)
 
 
 @partial(jax.jit, static_argnums=0)
 def _children(game: Game, states: State) -> tuple[State, Array, Array, Array]:
-    """What every action leads to [B * A], the mover [B], the legal moves [B, A], the stones on the board [B].
+    """The child of every action [B * A], the mover [B], the legal moves [B, A], the stones on the board [B].
 
-    An illegal action leads nowhere: its child is the position itself, which every table holds.
+    The child of an illegal action is the position itself, which every table contains.
     """
     actions = jnp.arange(game.num_actions)
     children = jax.vmap(lambda state: jax.vmap(lambda action: game.step(state, action))(actions))(states)
@@ -160,14 +171,14 @@ def _children(game: Game, states: State) -> tuple[State, Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Solver:
-    """The Connect solver, asked for positions as bitboards."""
+class SolverOracle:
+    """A Connect board, solved position by position."""
 
     game: Connect
-    solver: connect_solver.Solver
+    solver: Solver
 
     def truth(self, states: State) -> Truth:
-        from tabia.solvers.connect_solver import from_states
+        from tabia.solvers.connect.solver import from_states
 
         legal = np.asarray(jax.vmap(self.game.legal)(states))
         mover = np.asarray(jax.vmap(self.game.mover)(states))
@@ -188,11 +199,31 @@ class Solver:
         )
 
 
-def _solver(game: Connect) -> Solver:
-    """The solver for a board; refused with a sentence where the board is too large or Numba is missing."""
+def _solver(game: Connect) -> SolverOracle:
+    """The solver of a board; raises PlayerError if the board is too large or Numba is missing."""
     try:
-        from tabia.solvers import connect_solver
+        from tabia.solvers.connect.solver import Solver
 
-        return Solver(game, connect_solver.Solver(game.rows, game.columns, game.line))
-    except GameError as error:  # its compiler is missing, or the board does not fit
-        raise PlayerError(f"There is no perfect play on {game.id} here. {error}") from None
+        return SolverOracle(game, Solver(game.rows, game.columns, game.line))
+    except GameError as error:  # Numba is missing, or the board does not fit
+        raise PlayerError(f"Perfect play of {game.id} is not available. {error}") from None
+
+
+@dataclass(frozen=True)
+class SolutionEvaluator:
+    """A solved game as the evaluator of a search, which passes the solution's table as parameters.
+
+    Logits are 0 for the best moves and -gap for others. Unreachable positions get NaN, which searches report.
+    """
+
+    game: Game
+    steps: int
+    gap: float
+
+    @classmethod
+    def of(cls, solution: Solution, *, gap: float = 5.0) -> SolutionEvaluator:
+        return cls(solution.game, solution.table.positions.steps_needed, gap)
+
+    def __call__(self, table: Table, states: State, key: Array) -> Evaluation:
+        best, values = look_up(self.game, table, states, steps=self.steps)
+        return Evaluation(jnp.where(best, 0.0, -self.gap), values)

@@ -1,4 +1,4 @@
-"""Anyone who can choose a move: what matches, gates, studies, the command line and the server know of a player.
+"""The interface of players: what matches, gates, studies, the command line and the server use.
 
 Axis letters: B positions, A actions, P seats.
 """
@@ -13,38 +13,38 @@ from tabia.games.game import Game, State
 
 
 class Choice(NamedTuple):
-    """The moves chosen for a batch of positions, and what led to them, as far as the player knows it."""
+    """The actions chosen for a batch of positions, and what the player knows about them."""
 
     actions: Array  # int32[B]
-    policy: Array | None = None  # float32[B, A] the odds the move was chosen by, or the player's own policy
+    policy: Array | None = None  # float32[B, A] the probabilities of the actions
     visits: Array | None = None  # float32[B, A]
-    means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN where nothing is known
-    values: Array | None = None  # float32[B, P] what each seat may expect, in [-1, 1]
-    scores: Array | None = None  # int32[B, A] exact scores for the mover by distance to the end; 0 where illegal
-    recommended: Array | None = None  # int32[B] the moves it would play without modifiers, which may draw others
+    means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN if unknown
+    values: Array | None = None  # float32[B, P] the value for each seat, in [-1, 1]
+    scores: Array | None = None  # int32[B, A] exact scores for the mover, by distance to the end; 0 if illegal
+    recommended: Array | None = None  # int32[B] the actions it would play without modifiers
 
 
 class Player(Protocol):
-    """Chooses moves for whole batches of positions of one game; a thousand games advance in one call.
+    """Chooses actions for whole batches of positions of one game; a thousand games advance in one call.
 
-    Positions that are already over get any action; callers ignore it. The same key gives the same moves on a CPU.
-    Every size of batch is compiled anew, so callers keep to few sizes.
+    Finished games get an arbitrary action, which callers ignore. The same key gives the same actions on a CPU. Each
+    batch size is compiled separately, so callers use few sizes.
     """
 
     @property
     def spec(self) -> str:
-        """The text that `tabia.players.make` turns back into this player."""
+        """The text that `tabia.players.make` turns back into an equal player, or a name given to it."""
 
     @property
     def game(self) -> Game: ...
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        """Moves for the positions [B]; `ply` [B] says how many moves each game has seen, where the caller knows."""
+        """Actions for the positions [B]; `ply` [B] is the number of moves played in each game, if known."""
 
 
 @runtime_checkable
 class Sized(Protocol):
-    """A player that needs memory in proportion to the batch, and knows how much."""
+    """A player whose memory grows with the batch."""
 
     def check_batch(self, batch: int) -> None:
-        """Refuse a batch that needs more memory than the limit, with a PlayerError that says what would fit."""
+        """Raise PlayerError if a batch needs more memory than the limit; the message says what would fit."""

@@ -1,4 +1,4 @@
-"""One position as a player in plain Python sees it: numbers and lists, no JAX."""
+"""One position for players in plain Python: numbers and lists, no JAX."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tabia.players.spec import PlayerError
 
 
 class Position:
-    """A position of a game, with the questions a player asks.
+    """A position of a game.
 
-    A move is its number, an action; `name` and `action` translate between numbers and names.
+    A move is an action, its number; `name` and `action` convert between numbers and names.
     """
 
     def __init__(self, game: Game, state: State, rng: random.Random, ply: int | None = None) -> None:
         self.game = game
         self.state = state  # the game's own state, one position without a batch axis
-        self.random = rng  # draw from it rather than from `random`, so that a seed repeats a game
-        self.ply = ply  # moves played so far, where the caller knows
+        self.random = rng  # use it instead of `random`, so that a seed reproduces a game
+        self.ply = ply  # moves played so far, if known
 
     @cached_property
     def legal_moves(self) -> list[int]:
-        """The actions that are legal, in ascending order; none once the game is over."""
+        """The legal actions in ascending order; empty if the game is over."""
         return np.flatnonzero(self._facts[0]).tolist()
 
     @cached_property
@@ -40,28 +40,31 @@ class Position:
 
     @cached_property
     def is_over(self) -> bool:
+        """Whether the game is over."""
         return bool(self._facts[2])
 
     @cached_property
     def scores(self) -> list[float]:
-        """One number per seat; final once the game is over."""
+        """One number per seat; final if the game is over."""
         return np.asarray(self._facts[3]).tolist()
 
     @cached_property
     def board(self) -> np.ndarray:
-        """float32[H, W, C]: the planes a network would see, from the mover's side."""
+        """float32[H, W, C]: the observation of the mover."""
         return np.asarray(_observe(self.game, self.state))
 
     @property
     def object(self) -> Any:
-        """For a game that is a plain Python class: a copy of its own object in this position."""
+        """A copy of the game's own object in this position, for games that are plain Python classes."""
         game, state = (self.game.game, self.state.now) if isinstance(self.game, History) else (self.game, self.state)
         if not isinstance(game, HostGame):
-            raise PlayerError(f"{game.id} is no plain Python class, so it has no object; ask position.state or .board.")
+            raise PlayerError(
+                f"{game.id} is not a plain Python class, so it has no object; use position.state or position.board."
+            )
         return game.object(state)
 
     def after(self, action: int) -> Position:
-        """The position after an action; chance, if any, is drawn from `random`."""
+        """The position after an action; chance events are sampled from `random`."""
         key = jax.random.key(self.random.getrandbits(31)) if self.game.chance else None
         state = _step(self.game, self.state, jnp.int32(action), key)
         return Position(self.game, state, self.random, None if self.ply is None else self.ply + 1)
@@ -71,7 +74,7 @@ class Position:
         return self.game.move_name(int(action), self.state)
 
     def action(self, name: str) -> int:
-        """The action that a name means here."""
+        """The action of a move's name in this position."""
         return self.game.parse_move(name, self.state)
 
     def __str__(self) -> str:

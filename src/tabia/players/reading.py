@@ -1,4 +1,4 @@
-"""Many positions from move texts at once: all games advance together, and a bad line never stops the others."""
+"""Read many positions from lines of moves at once; an invalid line does not affect the others."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core.batching import padded_size
 from tabia.games.errors import GameError
 from tabia.games.game import Game, State
 from tabia.games.moves import keys, legal_names, next_move, row
 
 
 class Refused(NamedTuple):
-    """Why a line names no position."""
+    """Why a line does not describe a position."""
 
     reason: str
-    legal: list[str]  # what could have been played
+    legal: list[str]  # the legal moves instead
 
 
 class Positions(NamedTuple):
-    """The positions of some lines; rows of refused lines stand where their last legal move led."""
+    """The positions of lines of moves; rows of refused lines hold the position after their last legal move."""
 
-    states: State  # [B, ...] with B a power of two, rows beyond the last line at the start of a game
+    states: State  # [B, ...] with B a power of two; rows beyond the last line are padding
     plies: np.ndarray  # int32[B]
     refused: dict[int, Refused]  # by index of the line
 
 
 def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None = None) -> Positions:
-    """The positions that lines of moves lead to, as `Session.from_moves` reaches them; an empty line is the start.
+    """The positions after lines of moves, as `Session.from_moves` plays them; an empty line is the first position.
 
-    The batch is `width` rows wide, or as few as a power of two allows: callers with several parts of a file give them
-    all one width, so that programs are compiled once.
+    The batch has `width` rows, by default the next power of two. Callers that read a file in parts use one width for
+    all, so that programs are compiled once.
     """
     drawn = keys(seed)
-    width = width or power_of_two(len(lines))
+    width = width or padded_size(len(lines))
     states = _start(game, width, next(drawn))
     words = [line.replace(",", " ").split() for line in lines]
     plies, refused = np.zeros(width, np.int32), dict[int, Refused]()
@@ -57,15 +58,6 @@ def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None =
     return Positions(states, plies, refused)
 
 
-def power_of_two(count: int) -> int:
-    """The next power of two: programs are compiled for few sizes.
-
-    >>> [power_of_two(count) for count in (0, 1, 5, 64)]
-    [1, 1, 8, 64]
-    """
-    return 1 << max(count - 1, 0).bit_length()
-
-
 @partial(jax.jit, static_argnums=(0, 1))
 def _start(game: Game, width: int, key: Array) -> State:
     return jax.vmap(lambda _: game.init(key))(jnp.arange(width))
@@ -78,7 +70,7 @@ def _legal(game: Game, states: State) -> Array:
 
 @partial(jax.jit, static_argnums=0)
 def _step(game: Game, states: State, actions: Array, key: Array) -> State:
-    """Play the actions; -1 leaves a game as it is."""
+    """Play the actions; -1 leaves a game unchanged."""
 
     def one(state: State, action: Array) -> State:
         after = game.step(state, jnp.maximum(action, 0), key)

@@ -1,12 +1,12 @@
-"""Players that need no search: random, and those that follow the game's own heuristic one move ahead.
+"""Players without a network or a tree: random moves, the game's own heuristic, minimax.
 
 Axis letters: B positions, A actions, P seats.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, partial
 
 import jax
 import jax.numpy as jnp
@@ -14,41 +14,54 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.players.player import Choice
-from tabia.players.spec import PlayerError
-from tabia.search.choice import sample
+from tabia.players.spec import PlayerError, naming, spec_text
+from tabia.search.minimax import Minimax
+from tabia.search.result import sample
 
 
 @dataclass(frozen=True)
 class RandomPlayer:
-    """Any legal move, all equally likely."""
+    """Plays any legal move, with equal probability."""
 
     game: Game
-    spec: str = "random"
+    _: KW_ONLY
+    name: str = field(default="", compare=False)
+
+    @property
+    def spec(self) -> str:
+        return self.name or "random"
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         return _by_weights(self, states, key)
 
     def weights(self, state: State) -> Array:
+        """The relative probability of each action [A]."""
         return self.game.legal(state).astype(jnp.float32)
 
 
 @dataclass(frozen=True)
 class GreedyPlayer:
-    """A move after which the game's heuristic is highest for the mover, any of them if there are several.
+    """Plays a move that maximizes the game's heuristic for the mover.
 
-    In Chinese checkers that is Schulte's Greedy agent: one of the moves that bring a piece forward most.
+    In Chinese checkers this is the Greedy agent of Schulte 2021: a move that advances a piece the most.
     """
 
     game: Game
-    spec: str = "greedy"
+    _: KW_ONLY
+    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        _needs_heuristic(self.game, "greedy")
+        require_heuristic(self.game, "greedy")
+
+    @property
+    def spec(self) -> str:
+        return self.name or "greedy"
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         return _by_weights(self, states, key)
 
     def weights(self, state: State) -> Array:
+        """The relative probability of each action [A]."""
         gains, legal = _gains(self.game, state), self.game.legal(state)
         best = jnp.where(legal, gains, -jnp.inf).max()
         return (legal & (gains >= best - 1e-6)).astype(jnp.float32)
@@ -56,45 +69,91 @@ class GreedyPlayer:
 
 @dataclass(frozen=True)
 class InitializePlayer:
-    """Schulte's Initialize agent: random, a move forward twice as likely as one to the side, that twice as one back."""
+    """The Initialize agent of Schulte 2021: random moves, forward : sideways : backward = 4 : 2 : 1."""
 
     game: Game
-    spec: str = "initialize"
+    _: KW_ONLY
+    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        _needs_heuristic(self.game, "initialize")
+        require_heuristic(self.game, "initialize")
+
+    @property
+    def spec(self) -> str:
+        return self.name or "initialize"
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         return _by_weights(self, states, key)
 
     def weights(self, state: State) -> Array:
+        """The relative probability of each action [A]."""
         gains = _gains(self.game, state) - self.game.heuristic(state)[self.game.mover(state)]
-        leaning = jnp.where(gains > 1e-6, 4.0, jnp.where(gains < -1e-6, 1.0, 2.0))
-        return jnp.where(self.game.legal(state), leaning, 0.0)
+        odds = jnp.where(gains > 1e-6, 4.0, jnp.where(gains < -1e-6, 1.0, 2.0))
+        return jnp.where(self.game.legal(state), odds, 0.0)
 
 
-def _needs_heuristic(game: Game, name: str) -> None:
+@dataclass(frozen=True)
+class MinimaxPlayer:
+    """Minimax to a depth with the game's own heuristic (Sanz & Villanueva 2021); plays any of the best moves."""
+
+    game: Game
+    _: KW_ONLY
+    depth: int = 5
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        with naming(self.spec):
+            _ = self.minimax
+
+    @property
+    def spec(self) -> str:
+        return self.name or spec_text("minimax", {"depth": self.depth})
+
+    @cached_property
+    def minimax(self) -> Minimax:
+        """The search behind the moves."""
+        return Minimax(self.game, self.depth)
+
+    def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
+        return _minimax_choice(self.minimax, states, key)
+
+
+@partial(jax.jit, static_argnums=0)
+def _minimax_choice(minimax: Minimax, states: State, key: Array) -> Choice:
+    outlook = minimax.run_unchecked(states, key)
+    mover = jax.vmap(minimax.game.mover)(states)
+    own = jnp.take_along_axis(outlook.branches, mover[:, None, None], axis=-1)[..., 0]
+    return Choice(
+        actions=outlook.action,
+        policy=outlook.best / jnp.maximum(outlook.best.sum(axis=-1, keepdims=True), 1),
+        means=jnp.where(jnp.isfinite(own), own, jnp.nan),
+        values=outlook.values,
+    )
+
+
+def require_heuristic(game: Game, name: str) -> None:
+    """Raise PlayerError if a game has no heuristic; `name` is the player or option that needs it."""
     if not game.has_heuristic:
-        raise PlayerError(f"{name} follows a game's own heuristic, and {game.id} has none. Try random or mcts.")
+        raise PlayerError(f"{name} needs a heuristic, and {game.id} has none. Try random or mcts.")
 
 
 def _gains(game: Game, state: State) -> Array:
-    """The mover's heuristic after each action [A]; a move that wins outright is beyond any other."""
+    """The mover's heuristic after each action [A]; a winning move is above any other."""
     mover = game.mover(state)
 
-    def worth(action: Array) -> Array:
+    def gain(action: Array) -> Array:
         after = game.step(state, action)
         scores = game.scores(after)
         best_rival = jnp.where(jnp.arange(game.num_players) == mover, -jnp.inf, scores).max()
         won = game.over(after) & (scores[mover] > best_rival)
         return game.heuristic(after)[mover] + jnp.where(won, 4.0, 0.0)
 
-    return jax.vmap(worth)(jnp.arange(game.num_actions))
+    return jax.vmap(gain)(jnp.arange(game.num_actions))
 
 
 @partial(jax.jit, static_argnums=0)
 def _by_weights(player: RandomPlayer | GreedyPlayer | InitializePlayer, states: State, key: Array) -> Choice:
-    """Draw moves in proportion to the player's weights."""
+    """Sample moves in proportion to the player's weights."""
     weights = jax.vmap(player.weights)(states)
     policy = weights / jnp.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
     return Choice(sample(key, policy), policy)

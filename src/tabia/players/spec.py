@@ -1,7 +1,7 @@
-"""The language in which players are named.
+"""The specs that name players.
 
     name                               random
-    name:key=value,...                 minimax:depth=5      mcts:simulations=800,select=uct,c=1.4
+    name:key=value,...                 minimax:depth=5      mcts:simulations=800,rule=uct,c=1.4
     name:what[@version],key=value,...  az:runs/connect4@best,simulations=64      az:connect4
     file.py:Class:key=value,...        center.py:Center     a class in a Python file, which is run
 
@@ -11,28 +11,37 @@ Any player takes the modifiers `temperature`, `epsilon` and `random_moves`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.text import plain, quote
+from tabia.search.errors import SearchError
 
 MODIFIERS = ("temperature", "epsilon", "random_moves")
 """The options that every player takes."""
+RENAMED = {
+    "finish": ("winning_moves_first",),
+    "considered": ("considered_actions",),
+    "select": ("rule",),
+    "noise": ("gumbel_scale", "dirichlet_fraction"),
+}
+"""Old names of options, and what to write instead."""
 _FILE = re.compile(r"(?P<name>[^:]*\.py:[^:,=]*):?(?P<options>.*)", re.DOTALL)
 
 
 class PlayerError(TabiaError):
-    """A player that does not exist, or cannot play as asked."""
+    """A player that does not exist, or whose options are invalid."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A player's name taken apart; its text puts it together again."""
+    """A parsed spec; `str` gives its text."""
 
-    name: str  # of a player of Tabia's, or file.py:Class
+    name: str  # of a player, or file.py:Class
     what: str | None = None  # a run directory, a file of weights or a shipped agent
     version: str | None = None  # best, latest or a step
     options: dict[str, str] = field(default_factory=dict)
@@ -44,12 +53,12 @@ class Spec:
 
 
 def is_file(text: str) -> bool:
-    """Whether a spec names a class in a Python file, which runs when the player is made."""
+    """Whether a spec names a class in a Python file, which is run to make the player."""
     return _FILE.fullmatch(text.strip()) is not None
 
 
 def parse(text: str) -> Spec:
-    """Take a spec apart.
+    """Parse a spec.
 
     >>> parse("az:runs/connect4@best,simulations=64")
     Spec(name='az', what='runs/connect4', version='best', options={'simulations': '64'})
@@ -63,7 +72,7 @@ def parse(text: str) -> Spec:
         key, _, value = (word.strip() for word in part.partition("="))
         if not key or not value:
             raise PlayerError(
-                f"{quote(part)} in {quote(text)} is no option; write key=value, as in mcts:simulations=800."
+                f"{quote(part)} in {quote(text)} is not an option; write key=value, as in mcts:simulations=800."
             )
         if key in options:
             raise PlayerError(f"{quote(key)} is given twice in {quote(text)}.")
@@ -74,9 +83,35 @@ def parse(text: str) -> Spec:
     return Spec(name.strip(), target, version or None, options) if at else Spec(name.strip(), what, None, options)
 
 
+def spec_text(name: str, options: Mapping[str, str | float | bool | None], what: str = "") -> str:
+    """The spec of a player with these options; None means not given.
+
+    >>> spec_text("az", {"simulations": 64, "symmetries": True, "seconds": None}, what="connect4")
+    'az:connect4,simulations=64,symmetries=true'
+    """
+    given = {key: _value_text(value) for key, value in options.items() if value is not None}
+    target, at, version = what.rpartition("@")
+    return str(Spec(name, (target if at else what) or None, version if at else None, given))
+
+
+def _value_text(value: str | float | bool) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@contextmanager
+def naming(spec: str) -> Iterator[None]:
+    """Turn errors of a search into errors of the player."""
+    try:
+        yield
+    except SearchError as error:
+        raise PlayerError(f"{spec}: {error}") from None
+
+
 @dataclass
 class Options:
-    """The options of one spec, read by kind; what nobody has read is refused, with the nearest known name."""
+    """The options of a spec; `close` refuses those that nothing has read, with the nearest known name."""
 
     spec: Spec
     known: list[str] = field(default_factory=list)
@@ -91,44 +126,50 @@ class Options:
         except ValueError:
             value = float("nan")
         if not isfinite(value):
-            raise PlayerError(f"{key}={plain(text)} in {self._shown}: a number is needed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: expected a number.")
         if low is not None and value < low:
-            raise PlayerError(f"{key}={plain(text)} in {self._shown}: at least {low:g} is needed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: expected at least {low:g}.")
         if high is not None and value > high:
-            raise PlayerError(f"{key}={plain(text)} in {self._shown}: at most {high:g} is allowed.")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown}: expected at most {high:g}.")
         return value
 
     def whole(self, key: str, default: int | None, *, low: int = 1, high: int | None = None) -> Any:
-        """A whole number within bounds."""
+        """An integer within bounds."""
         value = self.number(key, default, low=low, high=high)
         if value is not None and value != int(value):
-            raise PlayerError(f"{key}={value:g} in {self._shown}: a whole number is needed.")
+            raise PlayerError(f"{key}={value:g} in {self._shown}: expected an integer.")
         return None if value is None else int(value)
 
     def word(self, key: str, default: str, allowed: Sequence[str]) -> str:
-        """One of some words."""
+        """One of the allowed words."""
         text = self._take(key) or default
         if text not in allowed:
-            raise PlayerError(f"{key}={plain(text)} in {self._shown} means nothing. {did_you_mean(text, allowed)}")
+            raise PlayerError(f"{key}={plain(text)} in {self._shown} is not valid. {did_you_mean(text, allowed)}")
         return text
 
     def flag(self, key: str, default: bool) -> bool:
-        """Yes or no, written true or false."""
+        """True or false."""
         return self.word(key, str(default).lower(), ("true", "false")) == "true"
 
+    def given(self, key: str) -> bool:
+        """Whether an option is given."""
+        return self._take(key) is not None
+
     def only_with(self, key: str, condition: str) -> None:
-        """Know of an option that has no meaning as the others stand, and refuse it if it is given."""
+        """Refuse an option that applies only under a condition, if it is given."""
         if self._take(key) is not None:
             given = plain(self.spec.options[key])
-            raise PlayerError(f"{key}={given} in {self._shown}: {key} belongs to {condition}.")
+            raise PlayerError(f"{key}={given} in {self._shown}: {key} applies only to {condition}.")
 
     def close(self) -> None:
-        """Refuse options that no reader asked for."""
+        """Refuse unknown options."""
         for key in self.spec.options:
-            if key not in self.known:
-                raise PlayerError(
-                    f"{plain(self.spec.name)} has no option {quote(key)}. {did_you_mean(key, self.known)}"
-                )
+            if key in self.known:
+                continue
+            if key in RENAMED:
+                now = " or ".join(quote(name) for name in RENAMED[key])
+                raise PlayerError(f"There is no option {quote(key)}. It is now called {now}.")
+            raise PlayerError(f"{plain(self.spec.name)} has no option {quote(key)}. {did_you_mean(key, self.known)}")
 
     @property
     def _shown(self) -> str:

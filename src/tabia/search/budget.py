@@ -1,4 +1,4 @@
-"""Searching under a clock, or until the best move is beyond doubt: compiled chunks with a look between them."""
+"""Searches that stop early: after some time, or once a condition holds, checked between compiled chunks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from jax import Array
 
 from tabia.games.game import State
 from tabia.search import checks
-from tabia.search.choice import agreed
 from tabia.search.errors import SearchError
-from tabia.search.gumbel import Gumbel
-from tabia.search.roots import Result, Root, harvest, prepare_root
-from tabia.search.search import Search, grow, plant
+from tabia.search.result import Result, agreed, summarize
+from tabia.search.rules.rule import Root
+from tabia.search.search import Search, init_tree, prepare_root, run_simulations
 from tabia.search.tree import Tree
 
 Enough = Callable[[Result], bool]
 
-_WARM: set[Any] = set()  # what has been compiled by this process
+_COMPILED: set[Any] = set()  # what this process has compiled
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Stop after `search.simulations`, after `seconds`, or once `enough` says so; looked at every `chunk` simulations.
+    """Stops after `search.simulations`, after `seconds`, or once `enough` holds, checked every `chunk` simulations.
 
     The clock starts after compilation, so the first call for a batch size may take longer.
     """
@@ -47,36 +46,37 @@ class Budget:
                 f"chunk={self.chunk} must divide the {self.search.simulations} simulations and be a multiple "
                 f"of leaves={self.search.leaves}."
             )
-        if isinstance(self.search.rule, Gumbel):
+        if self.search.rule.plans_root:
             raise SearchError(
-                "Gumbel's sequential halving must know its budget beforehand; use another rule, such as Puct."
+                f"{type(self.search.rule).__name__} must know the number of simulations in advance and cannot stop "
+                "early; use another rule, such as Puct."
             )
 
     def run(self, parameters: Any, states: State, key: Array, *, past: Array | None = None) -> Result:
-        """Search until the budget is spent; at least one chunk is always done."""
+        """Search until the budget is spent, for at least one chunk."""
         search = self.search
-        checks.roots(search, parameters, states)
-        plant_key, grow_key = jax.random.split(key)
-        tree, root = _begin(search, parameters, states, plant_key)
-        self._warm_up(parameters, tree, root, grow_key, past)
+        checks.check_roots(search, parameters, states)
+        init_key, simulate_key = jax.random.split(key)
+        tree, root = _init(search, parameters, states, init_key)
+        self._compile(parameters, tree, root, simulate_key, past)
         started, done = time.perf_counter(), 0
         while True:
-            tree = _grow(search, self.chunk, parameters, tree, root, grow_key, done, past)
+            tree = _simulate(search, self.chunk, parameters, tree, root, simulate_key, done, past)
             done += self.chunk
-            result = _harvest(search, tree, root)
-            if self._spent(result, done, started):
-                checks.answers(search.game, tree)
+            result = _summarize(search, tree, root)
+            if self._is_spent(result, done, started):
+                checks.check_evaluations(search.game, tree)
                 return result
 
-    def _warm_up(self, parameters: Any, tree: Tree, root: Root, key: Array, past: Array | None) -> None:
-        """Compile, off the clock, by growing a copy of the tree once for every new shape."""
+    def _compile(self, parameters: Any, tree: Tree, root: Root, key: Array, past: Array | None) -> None:
+        """Compile before the clock starts, by running a chunk on a copy of the tree once per new shape."""
         shape = (self, tree.faults.shape, past is None)
-        if shape not in _WARM:
-            copy = _grow(self.search, self.chunk, parameters, jax.tree.map(jnp.copy, tree), root, key, 0, past)
-            jax.block_until_ready(_harvest(self.search, copy, root))
-            _WARM.add(shape)
+        if shape not in _COMPILED:
+            copy = _simulate(self.search, self.chunk, parameters, jax.tree.map(jnp.copy, tree), root, key, 0, past)
+            jax.block_until_ready(_summarize(self.search, copy, root))
+            _COMPILED.add(shape)
 
-    def _spent(self, result: Result, done: int, started: float) -> bool:
+    def _is_spent(self, result: Result, done: int, started: float) -> bool:
         if done >= self.search.simulations:
             return True
         if self.enough is not None and self.enough(result):
@@ -85,28 +85,24 @@ class Budget:
         return self.seconds is not None and time.perf_counter() - started >= self.seconds
 
 
-def until_agreed(search: Search, *, chunk: int = 32) -> Budget:
-    """Max-robust: search on until most visits and highest value name the same move in every game, or the cap is hit."""
-    return Budget(search, enough=_all_agreed, chunk=chunk)
-
-
-def _all_agreed(result: Result) -> bool:
+def all_agreed(result: Result) -> bool:
+    """Whether in every game one action has both the most visits and the highest value (max-robust child)."""
     return bool(np.all(np.asarray(agreed(result))))
 
 
 @partial(jax.jit, static_argnums=0)
-def _begin(search: Search, parameters: Any, states: State, key: Array) -> tuple[Tree, Root]:
-    plant_key, root_key = jax.random.split(key)
-    return prepare_root(search, plant(search, parameters, states, plant_key), root_key)
+def _init(search: Search, parameters: Any, states: State, key: Array) -> tuple[Tree, Root]:
+    init_key, root_key = jax.random.split(key)
+    return prepare_root(search, init_tree(search, parameters, states, init_key), root_key)
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
-def _grow(
+def _simulate(
     search: Search, count: int, parameters: Any, tree: Tree, root: Root, key: Array, first: Array, past: Array | None
 ) -> Tree:
-    return grow(search, parameters, tree, root, key, first, count, past)
+    return run_simulations(search, parameters, tree, root, key, first, count, past)
 
 
 @partial(jax.jit, static_argnums=0)
-def _harvest(search: Search, tree: Tree, root: Root) -> Result:
-    return harvest(search, tree, root)
+def _summarize(search: Search, tree: Tree, root: Root) -> Result:
+    return summarize(search, tree, root)

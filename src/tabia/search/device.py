@@ -1,4 +1,4 @@
-"""The walk and the way back by whatever is fastest: kernels on an NVIDIA GPU, plain XLA everywhere else."""
+"""Descent and backup on whatever is fastest: kernels on an NVIDIA GPU, XLA everywhere else."""
 
 from __future__ import annotations
 
@@ -7,66 +7,64 @@ from functools import partial
 import jax
 from jax import Array
 
-from tabia.search import walk as plain
-from tabia.search.selection import Rule
+from tabia.search import descent
+from tabia.search.descent import Path
+from tabia.search.rules.rule import Rule
 from tabia.search.tree import Tree
-from tabia.search.walk import Path
 
 
-def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
+def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
+    """`descent.descend`, or its kernel."""
     if not _has_kernels(tree):
-        return plain.walk(tree, first, rule, max_depth=max_depth)
+        return descent.descend(tree, first, rule, max_depth=max_depth)
     from tabia.search import kernels
 
     return jax.lax.platform_dependent(
         tree,
         first,
-        cuda=partial(kernels.walk, rule=rule, max_depth=max_depth),
-        default=partial(plain.walk, rule=rule, max_depth=max_depth),
+        cuda=partial(kernels.descend, rule=rule, max_depth=max_depth),
+        default=partial(descent.descend, rule=rule, max_depth=max_depth),
     )
 
 
-def back_up(tree: Tree, path: Path, values: Array, linked: Array) -> Tree:
+def backup(tree: Tree, path: Path, values: Array, link_change: Array) -> Tree:
+    """`descent.backup`, or its kernel."""
     if not _has_kernels(tree):
-        return plain.back_up(tree, path, values, linked)
+        return descent.backup(tree, path, values, link_change)
     from tabia.search import kernels
 
-    return jax.lax.platform_dependent(tree, path, values, linked, cuda=kernels.back_up, default=plain.back_up)
+    return jax.lax.platform_dependent(tree, path, values, link_change, cuda=kernels.backup, default=descent.backup)
 
 
-def descend(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tree, Path, Array]:
+def descend_many(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tree, Path, Array]:
+    """`descent.descend_many`, or its kernel."""
     if not _has_kernels(tree):
-        return plain.descend(tree, rule, leaves=leaves, max_depth=max_depth)
+        return descent.descend_many(tree, rule, leaves=leaves, max_depth=max_depth)
     from tabia.search import kernels
 
     return jax.lax.platform_dependent(
         tree,
-        cuda=partial(kernels.descend, rule=rule, leaves=leaves, max_depth=max_depth),
-        default=partial(plain.descend, rule=rule, leaves=leaves, max_depth=max_depth),
+        cuda=partial(kernels.descend_many, rule=rule, leaves=leaves, max_depth=max_depth),
+        default=partial(descent.descend_many, rule=rule, leaves=leaves, max_depth=max_depth),
     )
 
 
-def back_up_many(tree: Tree, paths: Path, values: Array, linked: Array, marks: Array) -> Tree:
-    """Back up marked paths [K, ...], their values [K, B, P] and links [K, B], one after the other."""
-
-    def once(tree: Tree, step: tuple[Path, Array, Array, Array]) -> tuple[Tree, None]:
-        return plain.back_up(tree, *step), None
-
-    def plainly(tree: Tree, paths: Path, values: Array, linked: Array, marks: Array) -> Tree:
-        return jax.lax.scan(once, tree, (paths, values, linked, marks))[0]
-
+def backup_many(tree: Tree, paths: Path, values: Array, link_changes: Array, virtual: Array) -> Tree:
+    """`descent.backup_many`, or its kernel."""
     if not _has_kernels(tree):
-        return plainly(tree, paths, values, linked, marks)
+        return descent.backup_many(tree, paths, values, link_changes, virtual)
     from tabia.search import kernels
 
-    return jax.lax.platform_dependent(tree, paths, values, linked, marks, cuda=kernels.back_up_many, default=plainly)
+    return jax.lax.platform_dependent(
+        tree, paths, values, link_changes, virtual, cuda=kernels.backup_many, default=descent.backup_many
+    )
 
 
 def _on_gpu() -> bool:
-    """Whether programs may run on a GPU; where not, importing Pallas and tracing kernels is left out."""
+    """Whether programs may run on a GPU; if not, Pallas is not imported and kernels are not traced."""
     return jax.default_backend() == "gpu"
 
 
 def _has_kernels(tree: Tree) -> bool:
-    """The kernels know the plain tree; searches that keep more use XLA everywhere."""
+    """Kernels handle the basic tree; searches that keep more use XLA."""
     return _on_gpu() and tree.squares is None and tree.totals is None and tree.prints is None and tree.links is None

@@ -1,7 +1,7 @@
-"""What a search refuses, and why."""
+"""What searches refuse."""
 
 from tabia.core.errors import TabiaError
 
 
 class SearchError(TabiaError):
-    """A search that cannot run as asked, or an evaluator that gave nonsense."""
+    """Invalid settings or positions, or an evaluator that returned unusable values."""

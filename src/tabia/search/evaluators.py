@@ -1,4 +1,4 @@
-"""Evaluators: what a position is worth and which moves look promising.
+"""Evaluators: the value of a position and the prior of its actions.
 
 An evaluator is `(parameters, states, key) -> Evaluation` over a batch of states. Axis letters: B batch, A actions,
 P seats. Values are per seat, scaled to [-1, 1].
@@ -22,8 +22,10 @@ from tabia.search.memory import Need, nbytes
 
 
 class Evaluation(NamedTuple):
-    logits: Array  # float32[B, A]: how promising each action looks; the search masks illegal ones itself
-    values: Array  # float32[B, P]: what each seat expects
+    """What an evaluator returns."""
+
+    logits: Array  # float32[B, A] of the prior policy; the search masks illegal actions
+    values: Array  # float32[B, P] the expected result of each seat
 
 
 Evaluate = Callable[[Any, State, Array], Evaluation]  # (parameters, states [B, ...], key)
@@ -31,9 +33,9 @@ Forward = Callable[[Any, Array], tuple[Array, Array]]  # (parameters, observatio
 
 
 def needs_of(evaluate: Evaluate, batch: int, leaves: int) -> list[Need]:
-    """The memory an evaluator says it takes for `leaves` positions of each of `batch` trees at once; [] if it doesn't.
+    """The memory of an evaluator for `leaves` positions of each of `batch` trees at once.
 
-    An evaluator says so with a method `needs(batch, leaves)`.
+    An evaluator may declare it with a method `needs(batch, leaves)`.
     """
     own = getattr(evaluate, "needs", None)
     return [] if own is None else own(batch, leaves)
@@ -44,16 +46,16 @@ def _state_bytes(game: Game) -> int:
 
 
 def by_seat(values: Array, mover: Array) -> Array:
-    """Turn what a network says (me, next, next after) [B, P] into seats: the one place where this happens."""
+    """Turn a network's values (mover, next seat, ...) [B, P] into values by seat; nothing else does this."""
     places = jnp.arange(values.shape[-1])
     return jnp.take_along_axis(values, (places[None, :] - mover[:, None]) % values.shape[-1], axis=-1)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network: `forward` maps parameters and observations to logits and values seen from the mover's seat.
+    """A network: `forward` maps parameters and observations to logits and values from the mover's point of view.
 
-    With `symmetries` it is asked about every turning of the board and says the mean.
+    With `symmetries` it averages over all symmetries of the board.
     """
 
     game: Game
@@ -62,30 +64,31 @@ class Network:
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         observations = jax.vmap(self.game.observe)(states)
-        ask = self._ask_all if self.symmetries and len(self.game.symmetries) > 1 else self.forward
-        logits, values = ask(parameters, observations)
+        average = self.symmetries and len(self.game.symmetries) > 1
+        forward = self._average if average else self.forward
+        logits, values = forward(parameters, observations)
         return Evaluation(
             logits.astype(jnp.float32), by_seat(values.astype(jnp.float32), jax.vmap(self.game.mover)(states))
         )
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
-        """The observations, and what `forward` says it takes for each by its `position_bytes`."""
-        turns = len(self.game.symmetries) if self.symmetries else 1
+        """The observations, and the `position_bytes` of `forward` for each."""
+        copies = len(self.game.symmetries) if self.symmetries else 1
         each = 4 * math.prod(self.game.observation_shape) + getattr(self.forward, "position_bytes", 0)
-        return [Need("leaves", leaves, batch * leaves * turns * each, "for the network")]
+        return [Need("leaves", leaves, batch * leaves * copies * each, "for the network")]
 
-    def _ask_all(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
-        turns = self.game.symmetries
-        turned = jnp.concatenate([jax.vmap(turn.observation)(observations) for turn in turns])
-        said = self.forward(parameters, turned)
-        logits, values = (part.reshape(len(turns), -1, part.shape[-1]).astype(jnp.float32) for part in said)
-        back = jnp.stack([logits[number][:, turn.actions] for number, turn in enumerate(turns)])
-        return back.mean(axis=0), values.mean(axis=0)
+    def _average(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
+        symmetries = self.game.symmetries
+        transformed = jnp.concatenate([jax.vmap(one.observation)(observations) for one in symmetries])
+        outputs = self.forward(parameters, transformed)
+        logits, values = (part.reshape(len(symmetries), -1, part.shape[-1]).astype(jnp.float32) for part in outputs)
+        restored = jnp.stack([logits[number][:, one.actions] for number, one in enumerate(symmetries)])
+        return restored.mean(axis=0), values.mean(axis=0)
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Knows nothing: all moves alike, every value 0."""
+    """Uniform priors and values of 0."""
 
     game: Game
 
@@ -96,7 +99,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Heuristic:
-    """The game's own heuristic; all moves alike."""
+    """The game's own heuristic as values, with uniform priors."""
 
     game: Game
 
@@ -107,9 +110,9 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Rollout:
-    """Random games to the end, `count` from every position, at most `max_moves` moves (the game's own bound if None).
+    """Random rollouts, `count` from every position, of at most `max_moves` moves (default: the game's own limit).
 
-    A game still going when the moves run out counts as its scores stand.
+    A rollout that reaches the limit counts with its current scores.
     """
 
     game: Game
@@ -124,14 +127,14 @@ class Rollout:
         return Evaluation(jnp.zeros((scores.shape[0], game.num_actions)), scores)
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
-        """The games in play before and after a move, and which moves they have."""
+        """The states before and after a move, and the legal moves."""
         each = 2 * _state_bytes(self.game) + 5 * self.game.num_actions
-        return [Need("rollouts", self.count, batch * leaves * self.count * each, "for its random games")]
+        return [Need("rollouts", self.count, batch * leaves * self.count * each, "for its rollouts")]
 
 
 @dataclass(frozen=True)
 class Mix:
-    """(1 - weight) * one evaluator's values + weight * another's; the moves as the first sees them."""
+    """(1 - weight) * values of the first evaluator + weight * values of the second; priors of the first."""
 
     first: Evaluate
     second: Evaluate
@@ -143,15 +146,16 @@ class Mix:
         return Evaluation(first.logits, (1.0 - self.weight) * first.values + self.weight * second.values)
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
+        """The needs of both evaluators."""
         return needs_of(self.first, batch, leaves) + needs_of(self.second, batch, leaves)
 
 
 @dataclass(frozen=True)
 class WinningMovesFirst:
-    """Sees a move that ends the game with the best score there is; everywhere else, what another evaluator says.
+    """Finds actions that win at once, with the best possible score; otherwise another evaluator decides.
 
-    A position with such a move is worth what it brings, and no other move is worth a look. Every action is played
-    once for that, so it is for games with few of them, and for none with chance.
+    A position with such an action has the value of winning, and no other action has a prior. Every action is played
+    once to find them, so this suits games with few actions; games with chance are refused.
     """
 
     game: Game
@@ -159,27 +163,27 @@ class WinningMovesFirst:
 
     def __post_init__(self) -> None:
         if self.game.chance:
-            raise SearchError(f"{self.game.id} has chance, so nobody knows what a move will bring: no finish there.")
+            raise SearchError(f"{self.game.id} has chance, so winning_moves_first is not possible.")
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         found = self.otherwise(parameters, states, key)
-        wins, scores = winning(self.game, states)
+        wins, scores = winning_actions(self.game, states)
         any_wins = wins.any(axis=-1, keepdims=True)
-        logits = jnp.where(any_wins, jnp.where(wins, 0.0, _HOPELESS), found.logits)
+        logits = jnp.where(any_wins, jnp.where(wins, 0.0, _LOW), found.logits)
         return Evaluation(logits, jnp.where(any_wins, scores, found.values))
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
-        """The positions after every action, and the other evaluator's needs."""
+        """The positions after every action, and the needs of the other evaluator."""
         tried = batch * leaves * self.game.num_actions * _state_bytes(self.game)
-        return [Need("leaves", leaves, tried, "to try their moves"), *needs_of(self.otherwise, batch, leaves)]
+        return [Need("leaves", leaves, tried, "to try every action"), *needs_of(self.otherwise, batch, leaves)]
 
 
-_HOPELESS = -30.0  # a logit: a chance of nothing in single precision, and yet a number
+_LOW = -30.0  # a finite logit whose probability is 0 in single precision
 
 
-@partial(jax.jit, static_argnums=0)  # traced once, though a search asks for it at the root and at its leaves
-def winning(game: Game, states: State) -> tuple[Array, Array]:
-    """Which actions [B, A] end the game at its best for the mover, and the scores [B, P] of the first of them."""
+@partial(jax.jit, static_argnums=0)  # traced once for roots and leaves
+def winning_actions(game: Game, states: State) -> tuple[Array, Array]:
+    """The actions [B, A] that end the game with the best score for the mover, and the scores [B, P] of the first."""
     legal, mover, count = jax.vmap(game.legal)(states), jax.vmap(game.mover)(states), game.num_actions
     many = jax.tree.map(lambda leaf: jnp.repeat(leaf, count, axis=0), states)
     after = jax.vmap(game.step)(many, jnp.tile(jnp.arange(count), legal.shape[0]))
@@ -191,7 +195,7 @@ def winning(game: Game, states: State) -> tuple[Array, Array]:
 
 
 def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:
-    """Play every game of the batch with uniformly random legal moves until all are over or the moves run out."""
+    """Play uniformly random legal moves in every game until all are over or `max_moves` are played."""
     dice_key, chance_key = jax.random.split(key)
     batch = jax.tree.leaves(states)[0].shape[0]
     dice = jax.random.bits(dice_key, (batch,)) | 1  # xorshift must not start at zero
@@ -210,26 +214,26 @@ def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:
 
 
 def xorshift(word: Array) -> Array:
-    """Marsaglia's 32-bit generator: good enough to roll dice with, and a tenth of the cost of a fresh key a move."""
+    """Marsaglia's 32-bit generator: good enough for rollouts, at a tenth of the cost of a new key per move."""
     for shift in (13, -17, 5):
         word = word ^ (word << shift if shift > 0 else word >> -shift)
     return word
 
 
 def step(game: Game, states: State, actions: Array, key: Array) -> State:
-    """Play one action in every state, with a key for each only where the game draws."""
+    """Play one action in every state; games with chance get a key each."""
     if not game.chance:
         return jax.vmap(game.step)(states, actions)
     return jax.vmap(game.step)(states, actions, jax.random.split(key, actions.shape[0]))
 
 
 def random_actions(key: Array, legal: Array) -> Array:
-    """One legal action a row [B, A], all equally likely; 0 where none is."""
+    """One legal action per row [B, A], all equally likely; 0 if none is legal."""
     return pick(legal, jax.random.bits(key, legal.shape[:1]))
 
 
 def pick(legal: Array, dice: Array) -> Array:
-    """The legal action of each row [B, A] that a random word [B] falls on."""
+    """The legal action of each row [B, A] that a random word [B] selects."""
     count = jnp.cumsum(legal, axis=-1, dtype=jnp.int32)
     ticket = ((dice >> 16) * count[:, -1].astype(jnp.uint32)) >> 16  # uniform up to one part in 65,536
     return jnp.argmax(count > ticket.astype(jnp.int32)[:, None], axis=-1).astype(jnp.int32)

@@ -1,7 +1,7 @@
-"""The walk and the way back as one GPU kernel each; `walk.py` is their plain twin.
+"""Descent and backup as GPU kernels; `descent.py` has the same functions in XLA.
 
-XLA runs a loop with an unknown number of rounds by asking the host after each one. Here each tree is walked by
-one small program of its own, start to end, so a simulation costs two launches however deep the trees are.
+XLA runs a loop of unknown length by asking the host after each iteration. Here one small program per tree runs the
+whole loop, so a simulation costs two launches at any depth.
 """
 
 from __future__ import annotations
@@ -15,28 +15,29 @@ from jax import Array
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 
-from tabia.search.selection import Rule, choose
+from tabia.core.batching import padded_size
+from tabia.search.descent import Path, virtual_value
+from tabia.search.rules.rule import Rule, select_action
 from tabia.search.tree import LINK, LOGIT, MISSING, NO_CHILD, PENDING, SEAT, TOTAL, VALUE, VISITS, Tree, View
-from tabia.search.walk import Path, virtual_worth
 
 
-def walk(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: bool = False) -> Path:
-    """As `walk.walk`."""
+def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: bool = False) -> Path:
+    """As `descent.descend`."""
     _, batch, rows, _ = tree.records.shape
     lanes = jax.ShapeDtypeStruct((batch,), jnp.int32)
     steps = jax.ShapeDtypeStruct((max_depth, batch), jnp.int32)
     nodes, actions, seats, depth, leaf, action, link = pl.pallas_call(
-        partial(_walk, rule=rule, num_actions=rows - 1, max_depth=max_depth),
+        partial(_descend, rule=rule, num_actions=rows - 1, max_depth=max_depth),
         grid=(batch,),
         out_shape=[steps, steps, steps, lanes, lanes, lanes, jax.ShapeDtypeStruct((batch,), jnp.float32)],
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
-        name="tabia_walk",
+        name="tabia_descend",
     )(tree.records, first)
     return Path(nodes, actions, seats, depth, leaf, action, link)
 
 
-def _walk(
+def _descend(
     records: Any,
     firsts: Any,
     nodes: Any,
@@ -54,7 +55,7 @@ def _walk(
     lane = pl.program_id(0)
 
     def at(node: Array, action: Array, level: Array) -> Array:
-        """Note the step and return its link."""
+        """Record the step and return its link."""
         plgpu.store(nodes.at[level, lane], node)
         plgpu.store(actions.at[level, lane], action)
         plgpu.store(seats.at[level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32))
@@ -64,15 +65,15 @@ def _walk(
         level, _, _, to = carry
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
-        action = choose(rule(seen), seen.legal)
+        action = select_action(rule.scores(seen), seen.legal)
         return level + 1, node, action, at(node, action, level)
 
-    def walking(carry: tuple[Array, Array, Array, Array]) -> Array:
+    def going(carry: tuple[Array, Array, Array, Array]) -> Array:
         return (carry[3] >= 0) & (carry[0] < max_depth)
 
     first = plgpu.load(firsts.at[lane])
     start = (jnp.int32(1), jnp.int32(0), first, at(jnp.int32(0), first, jnp.int32(0)))
-    level, node, action, to = jax.lax.while_loop(walking, deeper, start)
+    level, node, action, to = jax.lax.while_loop(going, deeper, start)
     plgpu.store(depth.at[lane], level)
     plgpu.store(leaf.at[lane], node)
     plgpu.store(last.at[lane], action)
@@ -80,7 +81,7 @@ def _walk(
 
 
 def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
-    rows = jnp.arange(_power_of_two(num_actions))
+    rows = jnp.arange(padded_size(num_actions))
     known = rows < num_actions
 
     def column(index: int, other: float) -> Array:
@@ -94,58 +95,58 @@ def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
     )
 
 
-def back_up(tree: Tree, path: Path, values: Array, linked: Array, *, interpret: bool = False) -> Tree:
-    """As `walk.back_up`."""
+def backup(tree: Tree, path: Path, values: Array, link_change: Array, *, interpret: bool = False) -> Tree:
+    """As `descent.backup`."""
     records = pl.pallas_call(
-        partial(_back_up, levels=path.nodes.shape[0], num_actions=tree.num_actions),
+        partial(_backup, levels=path.nodes.shape[0], num_actions=tree.num_actions),
         grid=(values.shape[0],),
         out_shape=jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
         input_output_aliases={0: 0},
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
-        name="tabia_back_up",
-    )(tree.records, path.nodes, path.actions, path.seats, path.depth, values, linked)
+        name="tabia_backup",
+    )(tree.records, path.nodes, path.actions, path.seats, path.depth, values, link_change)
     return tree._replace(records=records)
 
 
-def _back_up(
+def _backup(
     _: Any,
     nodes: Any,
     actions: Any,
     seats: Any,
     depth: Any,
     values: Any,
-    linked: Any,
+    link_changes: Any,
     records: Any,
     *,
     levels: int,
     num_actions: int,
 ) -> None:
     lane = pl.program_id(0)
-    level = jnp.arange(_power_of_two(levels))
+    level = jnp.arange(padded_size(levels))
     length = plgpu.load(depth.at[lane])
     on_path = level < length
     node = plgpu.load(nodes.at[level, lane], mask=on_path, other=0)
-    # Off the path nothing is stored; the node's own row keeps even the interpreter's rewriting away from the moves.
+    # Nothing is stored off the path; the node's own row keeps the interpreter from rewriting actions there.
     action = plgpu.load(actions.at[level, lane], mask=on_path, other=num_actions)
     seat = plgpu.load(seats.at[level, lane], mask=on_path, other=0)
     value = plgpu.load(values.at[lane, seat], mask=on_path, other=0.0)
-    link = jnp.where(level == length - 1, plgpu.load(linked.at[lane]), 0.0)
+    link = jnp.where(level == length - 1, plgpu.load(link_changes.at[lane]), 0.0)
     for column, change in ((VISITS, 1.0), (TOTAL, value), (LINK, link)):
         _add(_cell(records, node, lane, action, column), change, on_path)
 
 
-def descend(
+def descend_many(
     tree: Tree, rule: Rule, *, leaves: int, max_depth: int, interpret: bool = False
 ) -> tuple[Tree, Path, Array]:
-    """As `walk.descend`: all walks of a step in one launch, each tree's one after the other."""
+    """As `descent.descend_many`: all paths of a step in one launch, one after the other in each tree."""
     _, batch, rows, _ = tree.records.shape
     lanes = jax.ShapeDtypeStruct((leaves, batch), jnp.int32)
     steps = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.int32)
     links = jax.ShapeDtypeStruct((leaves, batch), jnp.float32)
-    marks = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.float32)
-    records, *path, marked = pl.pallas_call(
-        partial(_descend, rule=rule, num_actions=rows - 1, leaves=leaves, max_depth=max_depth, alone=interpret),
+    virtual = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.float32)
+    records, *path, values = pl.pallas_call(
+        partial(_descend_many, rule=rule, num_actions=rows - 1, leaves=leaves, max_depth=max_depth, alone=interpret),
         grid=(batch,),
         out_shape=[
             jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
@@ -154,17 +155,17 @@ def descend(
             steps,
             *[lanes] * 3,
             links,
-            marks,
+            virtual,
         ],
         input_output_aliases={0: 0},
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
-        name="tabia_descend",
+        name="tabia_descend_many",
     )(tree.records)
-    return tree._replace(records=records), Path(*path), marked
+    return tree._replace(records=records), Path(*path), values
 
 
-def _descend(
+def _descend_many(
     _: Any,
     records: Any,
     nodes: Any,
@@ -174,7 +175,7 @@ def _descend(
     leaf: Any,
     last: Any,
     link: Any,
-    marks: Any,
+    virtual: Any,
     *,
     rule: Rule,
     num_actions: int,
@@ -188,26 +189,26 @@ def _descend(
         level, _, _, to = carry
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
-        action = choose(rule(seen), seen.legal)
+        action = select_action(rule.scores(seen), seen.legal)
         visits, total = (_cell(records, node, lane, action, column) for column in (VISITS, TOTAL))
         count, sum_ = plgpu.load(visits), plgpu.load(total)
-        worth = virtual_worth(count, sum_)
+        value = virtual_value(count, sum_)
         plgpu.store(visits, count + 1.0)
-        plgpu.store(total, sum_ + worth)
+        plgpu.store(total, sum_ + value)
         plgpu.store(nodes.at[turn, level, lane], node)
         plgpu.store(actions.at[turn, level, lane], action)
-        plgpu.store(marks.at[turn, level, lane], worth)
+        plgpu.store(virtual.at[turn, level, lane], value)
         plgpu.store(
             seats.at[turn, level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32)
         )
         return level + 1, node, action, plgpu.load(_cell(records, node, lane, action, LINK))
 
-    def walking(carry: tuple[Array, Array, Array, Array]) -> Array:
+    def going(carry: tuple[Array, Array, Array, Array]) -> Array:
         return (carry[3] >= 0) & (carry[0] < max_depth)
 
     def once(turn: Array, _: Array) -> Array:
         start = (jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
-        level, node, action, to = jax.lax.while_loop(walking, partial(deeper, turn), start)
+        level, node, action, to = jax.lax.while_loop(going, partial(deeper, turn), start)
         plgpu.store(depth.at[turn, lane], level)
         plgpu.store(leaf.at[turn, lane], node)
         plgpu.store(last.at[turn, lane], action)
@@ -215,38 +216,38 @@ def _descend(
         pending = jnp.where(to == NO_CHILD, float(PENDING), to)
         plgpu.store(_cell(records, node, lane, action, LINK), pending)
         if not alone:
-            plgpu.debug_barrier()  # the next walk reads what other threads of this one wrote
+            plgpu.debug_barrier()  # the next path reads what other threads wrote for this one
         return jnp.int32(0)
 
     jax.lax.fori_loop(0, leaves, once, jnp.int32(0))
 
 
-def back_up_many(
-    tree: Tree, paths: Path, values: Array, linked: Array, marks: Array, *, interpret: bool = False
+def backup_many(
+    tree: Tree, paths: Path, values: Array, link_changes: Array, virtual: Array, *, interpret: bool = False
 ) -> Tree:
-    """As `device.back_up_many`'s plain twin: all marked paths of a step in one launch."""
+    """As `descent.backup_many`: all paths of a step in one launch."""
     leaves, levels, batch = paths.nodes.shape
     records = pl.pallas_call(
-        partial(_back_up_marked, levels=levels, num_actions=tree.num_actions, alone=interpret),
+        partial(_backup_many, levels=levels, num_actions=tree.num_actions, alone=interpret),
         grid=(batch, leaves),
         out_shape=jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
         input_output_aliases={0: 0},
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
-        name="tabia_back_up_many",
-    )(tree.records, paths.nodes, paths.actions, paths.seats, paths.depth, values, linked, marks)
+        name="tabia_backup_many",
+    )(tree.records, paths.nodes, paths.actions, paths.seats, paths.depth, values, link_changes, virtual)
     return tree._replace(records=records)
 
 
-def _back_up_marked(
+def _backup_many(
     _: Any,
     nodes: Any,
     actions: Any,
     seats: Any,
     depth: Any,
     values: Any,
-    linked: Any,
-    marks: Any,
+    link_changes: Any,
+    virtual: Any,
     records: Any,
     *,
     levels: int,
@@ -254,19 +255,19 @@ def _back_up_marked(
     alone: bool,
 ) -> None:
     lane, turn = pl.program_id(0), pl.program_id(1)
-    level = jnp.arange(_power_of_two(levels))
+    level = jnp.arange(padded_size(levels))
     length = plgpu.load(depth.at[turn, lane])
     on_path = level < length
     node = plgpu.load(nodes.at[turn, level, lane], mask=on_path, other=0)
     action = plgpu.load(actions.at[turn, level, lane], mask=on_path, other=num_actions)
     seat = plgpu.load(seats.at[turn, level, lane], mask=on_path, other=0)
     value = plgpu.load(values.at[turn, lane, seat], mask=on_path, other=0.0)
-    mark = plgpu.load(marks.at[turn, level, lane], mask=on_path, other=0.0)
-    link = jnp.where(level == length - 1, plgpu.load(linked.at[turn, lane]), 0.0)
-    for column, change in ((TOTAL, value - mark), (LINK, link)):
+    assumed = plgpu.load(virtual.at[turn, level, lane], mask=on_path, other=0.0)
+    link = jnp.where(level == length - 1, plgpu.load(link_changes.at[turn, lane]), 0.0)
+    for column, change in ((TOTAL, value - assumed), (LINK, link)):
         if alone:
             _add(_cell(records, node, lane, action, column), change, on_path)
-        else:  # paths of one tree share their first moves and are written at the same time
+        else:  # paths of one tree share their first actions and are written concurrently
             plgpu.atomic_add(records, (node, lane, action, jnp.int32(column)), change, mask=on_path)
 
 
@@ -276,7 +277,3 @@ def _add(cell: Any, change: Array | float, mask: Array) -> None:
 
 def _cell(records: Any, node: Array, lane: Array, row: Array | int, column: int) -> Any:
     return records.at[node, lane, jnp.int32(row), jnp.int32(column)]
-
-
-def _power_of_two(count: int) -> int:
-    return 1 << max(count - 1, 0).bit_length()

@@ -1,7 +1,7 @@
-"""Trees of one node, as every search begins, and how much memory their growth will take.
+"""Allocation of trees, and the memory a search needs.
 
-Whatever a search keeps per node is decided in `new_tree` alone; `needs` measures that function's result by its shapes,
-so the two cannot disagree. Axis letters: N nodes, B batch, A actions, P seats.
+`new_tree` alone decides what a search keeps per node; `needs` measures the shapes of its result, so the two cannot
+disagree. Axis letters: N nodes, B batch, A actions, P seats.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search import memory
 from tabia.search import tree as trees
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluation, needs_of
-from tabia.search.gumbel import Gumbel
-from tabia.search.leaves import fingerprint
 from tabia.search.memory import Need
 from tabia.search.tree import NO_CHILD, NO_FAULT, Tree
 
@@ -29,13 +28,14 @@ if TYPE_CHECKING:
 MOST_NODES = 2**24
 """Node numbers and visit counts are stored as float32, which is exact up to here."""
 
-_PATH_BYTES = 16  # of one move of a path: node, action, seat, mark
-_SCHEDULE_BYTES = 4  # of one simulation, for Gumbel's rule
+_PATH_BYTES = 16  # per action of a path: node, action, seat, virtual value
+_SCHEDULE_BYTES = 4  # per simulation, for rules that plan the root
 _STATE_BOUND = 64
+_LARGEST_VALUE = 1.01  # scores are scaled to [-1, 1]; half precision may round slightly beyond
 
 
 class Layout(NamedTuple):
-    """What the trees of a search keep."""
+    """What the trees of a search store."""
 
     game: Game
     squares: bool
@@ -48,51 +48,48 @@ class Layout(NamedTuple):
     def of(cls, search: Search) -> Layout:
         return cls(
             game=search.game,
-            squares=search.rule.squares,
-            totals=search.transpositions or search.keep > 0,
+            squares=search.rule.needs_squares,
+            totals=search.transpositions or search.reuse_nodes > 0,
             prints=search.transpositions or search.cut_loops,
             outcomes=search.outcomes,
-            size=max(search.keep, 1),
+            size=max(search.reuse_nodes, 1),
         )
 
 
 def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: int) -> Tree:
-    """Trees with room for `capacity` nodes, whose roots are these positions [B, ...]."""
+    """Trees of at most `capacity` nodes, whose roots are these positions [B, ...]."""
     game = layout.game
     batch, actions = evaluation.logits.shape
     return Tree(
-        records=trees.room(leaf_record(game, states, evaluation), capacity),
-        states=jax.tree.map(lambda leaf: trees.room(leaf, capacity), states),
+        records=trees.allocate(leaf_record(game, states, evaluation), capacity),
+        states=jax.tree.map(lambda leaf: trees.allocate(leaf, capacity), states),
         size=jnp.int32(layout.size),
         root_values=evaluation.values,
         sums=jnp.zeros((batch, actions, game.num_players)),
         faults=jnp.where(unusable(evaluation), 0, NO_FAULT),
         squares=jnp.zeros((capacity, batch, actions)) if layout.squares else None,
-        totals=trees.room(evaluation.values, capacity) if layout.totals else None,
-        prints=trees.room(jax.vmap(partial(fingerprint, game))(states), capacity, 0) if layout.prints else None,
+        totals=trees.allocate(evaluation.values, capacity) if layout.totals else None,
+        prints=trees.allocate(jax.vmap(partial(fingerprint, game))(states), capacity) if layout.prints else None,
         links=jnp.full((capacity, batch, actions, layout.outcomes), float(NO_CHILD)) if game.chance else None,
     )
 
 
-@partial(jax.jit, static_argnums=0)  # traced once for the root and the leaves
+@partial(jax.jit, static_argnums=0)  # traced once for roots and leaves
 def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
-    """The record of freshly evaluated positions [B, A + 1, 4]."""
+    """The records of newly evaluated positions [B, A + 1, 4]."""
     seat = jax.vmap(game.mover)(states)
     value = jnp.take_along_axis(evaluation.values, seat[:, None], axis=1)[:, 0]
     return trees.record(trees.log_priors(evaluation.logits, jax.vmap(game.legal)(states)), value, seat)
 
 
 def unusable(evaluation: Evaluation) -> Array:
-    """bool[B]: where the evaluator returned NaN, an infinity, or a value that no score can be."""
+    """bool[B]: whether the evaluator returned NaN, an infinity or a value outside the range of scores."""
     bounded = jnp.abs(evaluation.values) <= _LARGEST_VALUE  # false for NaN
     return ~(jnp.isfinite(evaluation.logits).all(axis=-1) & bounded.all(axis=-1))
 
 
-_LARGEST_VALUE = 1.01  # scores are scaled to [-1, 1]; half precision may round a little beyond
-
-
 def check(search: Search, batch: int) -> None:
-    """Refuse a search of so many positions at once that would need more memory than the limit."""
+    """Raise SearchError if a search of `batch` positions needs more memory than the limit."""
     limit = memory.device_limit()
     if _is_small(search, batch, limit.bytes):
         return
@@ -102,13 +99,13 @@ def check(search: Search, batch: int) -> None:
         smaller = 1 << max(fits.bit_length() - 1, 0)  # batches are padded to powers of two
         raise SearchError(f"{sentence} A batch of {smaller:,} would fit." if batch > 1 and fits else sentence)
     if search.capacity > MOST_NODES:
-        raise SearchError(f"simulations={search.simulations:,}: a tree has at most {MOST_NODES:,} nodes.")
+        raise SearchError(f"simulations={search.simulations:,}: a tree can have at most {MOST_NODES:,} nodes.")
 
 
 def _is_small(search: Search, batch: int, limit: int) -> bool:
-    """Whether a search fits by far, by a bound that needs no tracing: a first move waits for that.
+    """Whether a search clearly fits, by a bound that needs no tracing, which would delay the first move.
 
-    A node's state is taken to be no larger than `_STATE_BOUND` times its record.
+    The bound assumes that a state is at most `_STATE_BOUND` times as large as its record.
     """
     node = (1 + _STATE_BOUND) * 16 * (search.game.num_actions + 1) * (1 + search.outcomes * search.game.chance)
     nodes = batch * search.capacity * (node + _SCHEDULE_BYTES)
@@ -118,10 +115,10 @@ def _is_small(search: Search, batch: int, limit: int) -> bool:
 
 
 def needs(search: Search, batch: int, *, simulations: int | None = None) -> list[Need]:
-    """The memory that a search of so many positions at once takes, by setting; with another number of simulations."""
+    """The memory of a search of `batch` positions, by setting; with another number of simulations if given."""
     simulations = search.simulations if simulations is None else simulations
     fixed, node = _lane_bytes(Layout.of(search))
-    schedule = _SCHEDULE_BYTES if isinstance(search.rule, Gumbel) else 0
+    schedule = _SCHEDULE_BYTES if search.rule.plans_root else 0
     path = _PATH_BYTES * search.depth
     where = "for the tree of one position" if batch == 1 else f"for the trees of {batch:,} positions"
     return [
@@ -133,9 +130,11 @@ def needs(search: Search, batch: int, *, simulations: int | None = None) -> list
             step=search.leaves,
             most=MOST_NODES,
         ),
-        Need("keep", search.keep, batch * (search.capacity - search.simulations) * node, "for the nodes kept"),
+        Need(
+            "reuse_nodes", search.reuse_nodes, batch * (search.capacity - search.simulations) * node, "to reuse nodes"
+        ),
         Need("batch", batch, batch * fixed, "for the roots"),
-        Need("leaves", search.leaves, batch * search.leaves * path, "for the paths to its leaves"),
+        Need("leaves", search.leaves, batch * search.leaves * path, "for the paths to the leaves"),
         *needs_of(search.evaluate, batch, search.leaves),
     ]
 

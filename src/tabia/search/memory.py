@@ -1,11 +1,11 @@
-"""How much memory a computation may ask for, and the sentence that refuses more, before anything is allocated.
+"""The memory limit of a computation, and the error message if it needs more, before anything is allocated.
 
-The limit is half of the device's memory. On a GPU or TPU that is what the device itself reports; on a CPU it is the
-smaller of the machine's memory and the limits of the process's cgroups (versions 1 and 2), as containers and batch
-systems set them. The environment variable TABIA_MEMORY_FRACTION sets another share than half.
+The limit is half of the device's memory. A GPU or TPU reports its memory itself. On a CPU it is the smaller of the
+machine's memory and the limits of the process's cgroups (versions 1 and 2), which containers and batch systems set.
+The environment variable TABIA_MEMORY_FRACTION sets another fraction than half.
 
     needs = [Need("simulations", amount=800, bytes=250_000)]
-    sentence = shortage(needs, device_limit())          # None where it fits
+    sentence = shortage(needs, device_limit())          # None if it fits
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _DEFAULT = 0.5
 
 
 class Limit(NamedTuple):
-    """The most bytes that may be asked for."""
+    """The most bytes a computation may use."""
 
     bytes: int
-    share: float  # of the memory there is
+    share: float  # of the total memory
     owner: str  # whose memory it is
 
     def __str__(self) -> str:
         share = "half" if self.share == _DEFAULT else f"{self.share:.0%}"
-        return f"{size_text(self.bytes)} ({share} of {self.owner} memory; set {VARIABLE} for another share)"
+        return f"{size_text(self.bytes)} ({share} of {self.owner} memory; set {VARIABLE} to change it)"
 
 
 class Need(NamedTuple):
@@ -41,44 +41,44 @@ class Need(NamedTuple):
 
     setting: str
     amount: int
-    bytes: int  # for the whole amount
+    bytes: int  # for this amount
     purpose: str  # finishes "needs about 3 GB for ..."
-    step: int = 1  # amounts must be a multiple of this
-    most: int | None = None  # the amount is never larger, whatever the memory
+    step: int = 1  # amounts are multiples of this
+    most: int | None = None  # the largest amount, whatever the memory
 
 
 def device_limit() -> Limit:
-    """The limit for arrays on the device that computes."""
+    """The limit for arrays on the device."""
     owner = "this machine's" if device_is_host() else f"the {jax.devices()[0].platform.upper()}'s"
     share = fraction()
     return Limit(int(share * device_memory()), share, owner)
 
 
 def machine_limit() -> Limit:
-    """The limit for what lies in the machine's own memory, whatever computes."""
+    """The limit for arrays in the machine's own memory."""
     share = fraction()
     return Limit(int(share * machine_memory()), share, "this machine's")
 
 
 def fraction() -> float:
-    """The share of the memory that may be asked for."""
+    """The fraction of the memory that a computation may use."""
     text = os.environ.get(VARIABLE, str(_DEFAULT))
     try:
         share = float(text)
     except ValueError:
         share = 0.0
     if not 0.0 < share <= 1.0:
-        raise SearchError(f"{VARIABLE}={text!r}: a number above 0 and up to 1 is needed, such as 0.5 for half.")
+        raise SearchError(f"{VARIABLE}={text!r}: expected a number above 0 and up to 1, such as 0.5 for half.")
     return share
 
 
 def device_is_host() -> bool:
-    """Whether arrays lie in the machine's own memory."""
+    """Whether the device uses the machine's own memory."""
     return _reported() is None
 
 
 def device_memory() -> int:
-    """Bytes of the device's memory, or of the machine's where the device reports none."""
+    """Bytes of the device's memory, or of the machine's if the device reports none."""
     return _reported() or machine_memory()
 
 
@@ -87,13 +87,13 @@ def _reported() -> int | None:
 
 
 def machine_memory(root: Path = Path("/")) -> int:
-    """Bytes this process can have: the physical memory, or less where a cgroup says so; `root` is for tests."""
+    """Bytes this process can use: the physical memory, or a cgroup's limit if lower; `root` is for tests."""
     physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([physical, *_cgroup_limits(root)])
 
 
 def _cgroup_limits(root: Path) -> Iterator[int]:
-    """Every limit set on the process's cgroups or on one above them."""
+    """Every limit on the process's cgroups and their parents."""
     mounted = root / "sys/fs/cgroup"
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -108,7 +108,7 @@ def _cgroup_limits(root: Path) -> Iterator[int]:
 
 
 def _limits_above(mounted: Path, path: str, name: str) -> Iterator[int]:
-    """The limits in the files `name` of a cgroup and its parents; a container may see only some of them."""
+    """The limits in the files `name` of a cgroup and its parents, as far as they are visible."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     for depth in range(len(parts), -1, -1):
         try:
@@ -120,21 +120,21 @@ def _limits_above(mounted: Path, path: str, name: str) -> Iterator[int]:
 
 
 def shortage(needs: Sequence[Need], limit: Limit) -> str | None:
-    """What is asked for, the limit and what would fit, in a sentence or two; None if all needs together fit."""
+    """A message with the need, the limit and what would fit; None if all needs together fit."""
     total = sum(need.bytes for need in needs)
     if total <= limit.bytes:
         return None
     largest = max(needs, key=lambda need: need.bytes)
     most = fitting(largest, limit.bytes - (total - largest.bytes))
-    asked = f"{largest.setting}={count_text(largest.amount)} needs about {size_text(largest.bytes)} {largest.purpose}"
-    others = "" if total < 1.1 * largest.bytes else f", {size_text(total)} with all else"
+    needed = f"{largest.setting}={count_text(largest.amount)} needs about {size_text(largest.bytes)} {largest.purpose}"
+    others = "" if total < 1.1 * largest.bytes else f", {size_text(total)} in total"
     fits = f"{largest.setting} can be at most {count_text(most)}"
     part = f"About 1/{count_text(-(-total // max(limit.bytes, 1)))} of that would fit"
-    return f"{asked}{others}; the limit is {limit}. {fits if most else part}."
+    return f"{needed}{others}; the limit is {limit}. {fits if most else part}."
 
 
 def fitting(need: Need, left: int) -> int:
-    """The largest amount that fits into `left` bytes, rounded down to two digits and to whole steps; 0 for none."""
+    """The largest amount that fits into `left` bytes, rounded down to two digits and whole steps; 0 if none does."""
     most = max(left, 0) * need.amount // max(need.bytes, 1)
     most = most if need.most is None else min(most, need.most)
     digits = 10 ** max(len(str(most)) - 2, 0)
@@ -142,7 +142,7 @@ def fitting(need: Need, left: int) -> int:
 
 
 def nbytes(arrays: Any) -> int:
-    """Bytes of arrays, or of arrays with these shapes, in any nesting."""
+    """Bytes of a pytree of arrays or shapes."""
     return sum(int(leaf.size) * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
 
 
@@ -161,7 +161,7 @@ def size_text(bytes: int) -> str:
 
 
 def count_text(count: int) -> str:
-    """A count with separators, or in short where it has very many digits.
+    """A count with separators, or in scientific notation if it is very long.
 
     >>> count_text(3_700_000), count_text(10**300)
     ('3,700,000', '1.0e+300')

@@ -1,7 +1,7 @@
-"""Seeing a tree: as indented text, and as DOT or SVG, with visits, values, priors and the main line.
+"""Trees as indented text, DOT or SVG, with visits, values, priors and the main line.
 
-The root's value is the search's own value of the position (`Result.values`), the same number an analysis reports. It
-is not the mean over all simulations: Gumbel's rule also tries moves that it then drops.
+The root's value is the search's value of the position (`Result.values`), the number an analysis reports. With Gumbel's
+rule it is not the mean of all simulations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from tabia.core.text import printable, xml
 from tabia.games.game import Game, State
 from tabia.games.moves import row
-from tabia.search.roots import Result
+from tabia.search.result import Result
 from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VISITS
 
 DECIMALS = 4  # of every value and probability that is shown
@@ -24,11 +24,11 @@ DECIMALS = 4  # of every value and probability that is shown
 
 @dataclass(frozen=True)
 class Branch:
-    """A move in the tree: what the search knows of it, and what follows."""
+    """A move in the tree, its statistics and its replies."""
 
     move: str
     visits: int
-    value: float | None  # for the seat that plays the move, rounded; None where the move was never tried
+    value: float | None  # for the seat that plays the move, rounded; None if unvisited
     prior: float
     main: bool  # on the main line
     children: tuple[Branch, ...] = field(default=())
@@ -46,8 +46,8 @@ def branches(
 ) -> Branch:
     """One tree of the batch as branches: at most `widest` moves per node, each with at least `least` visits.
 
-    The main line starts with `action`, the search's own move if not given, which is always among the branches; below
-    it the most visited move is expected, of equally visited ones the better.
+    The main line starts with `action` (default: the search's move), which is always included; below it the most visited
+    move is expected, on a tie the one with the higher value.
     """
     records, states = _nodes(result, position)
     means = np.asarray(result.means[position])
@@ -79,7 +79,7 @@ def branches(
 
 
 def main_line(game: Game, result: Result, *, position: int = 0, action: int | None = None) -> list[str]:
-    """The moves the search expects: `action` (its own move, if not given), then the main branch of every node."""
+    """The moves the search expects: `action` (default: the search's move), then the main branch of every node."""
     records, states = _nodes(result, position)
     first: int | None = int(result.action[position]) if action is None else action
     line, node = list[str](), 0
@@ -93,13 +93,13 @@ def main_line(game: Game, result: Result, *, position: int = 0, action: int | No
 
 
 def _nodes(result: Result, position: int) -> tuple[np.ndarray, State]:
-    """One tree's records [N, A + 1, 4] and states [N, ...] in the host's memory."""
+    """One tree's records [N, A + 1, 4] and states [N, ...], on the host."""
     records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], result.tree[:2]))
     return records, states
 
 
 def _order(edges: np.ndarray, least: int, first: int | None) -> list[int]:
-    """The moves with at least `least` visits, most visited first, the better of equals; `first` before all others."""
+    """The moves with at least `least` visits, by visits, then by value; `first` before all others."""
     visits, totals = edges[:, VISITS], edges[:, TOTAL]
     tried = [int(move) for move in np.flatnonzero(visits >= least) if move != first]
     tried.sort(key=lambda move: (-visits[move], -totals[move] / visits[move]))
@@ -107,7 +107,7 @@ def _order(edges: np.ndarray, least: int, first: int | None) -> list[int]:
 
 
 def rounded(number: Any) -> float:
-    """A number as every report shows it, so that no two of them differ in the last digit."""
+    """A number as every report shows it, so that reports agree in the last digit."""
     return round(float(number), DECIMALS) + 0.0  # no minus zero
 
 
@@ -117,14 +117,19 @@ def text(root: Branch) -> str:
     move              visits    value   prior
     """
     lines = [f"{'move':<24}{'visits':>8}{'value':>9}{'prior':>8}"]
-    for depth, branch in _walk(root):
+    for depth, branch in _flatten(root):
         name = "  " * depth + ("* " if branch.main else "  ") + branch.move
         lines.append(f"{name:<24}{branch.visits:>8}{_value(branch):>9}{branch.prior:>8.3f}")
     return "\n".join(lines)
 
 
+def render(root: Branch, suffix: str) -> str:
+    """The tree in the format of a file name's suffix: .dot, .txt, or SVG for any other."""
+    return {".dot": dot, ".txt": text}.get(suffix, svg)(root)
+
+
 def dot(root: Branch) -> str:
-    """The tree in Graphviz's language."""
+    """The tree in Graphviz's DOT language."""
     lines = [
         "digraph tree {",
         '  node [shape=box, style="rounded,filled", fillcolor="#f4ead5", fontname="sans-serif"];',
@@ -142,7 +147,7 @@ def dot(root: Branch) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Text inside a quoted string of DOT."""
+    """Text for a quoted string in DOT."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -151,7 +156,7 @@ def _value(branch: Branch) -> str:
 
 
 _WIDTH, _HEIGHT, _GAP = 104, 46, 34
-_LEGEND = "visits and value for the seat that moves; on top, the search's value of the position"
+_LEGEND = "visits and value for the seat that moves; at the top, the search's value of the position"
 
 
 def svg(root: Branch) -> str:
@@ -159,7 +164,7 @@ def svg(root: Branch) -> str:
     boxes: list[str] = []
     lines: list[str] = []
     width = _place(root, 0, 0, boxes, lines)[1]
-    height = (max(depth for depth, _ in _walk(root)) + 1) * (_HEIGHT + _GAP)
+    height = (max(depth for depth, _ in _flatten(root)) + 1) * (_HEIGHT + _GAP)
     width = max(width, 6 * len(_LEGEND))
     legend = f'<text x="8" y="{height - 8:.0f}" font-family="sans-serif" font-size="11" fill="#77746b">{_LEGEND}</text>'
     return (
@@ -199,7 +204,7 @@ def _box(branch: Branch, middle: float, y: float) -> str:
     )
 
 
-def _walk(root: Branch, depth: int = 0) -> Iterator[tuple[int, Branch]]:
+def _flatten(root: Branch, depth: int = 0) -> Iterator[tuple[int, Branch]]:
     yield depth, root
     for child in root.children:
-        yield from _walk(child, depth + 1)
+        yield from _flatten(child, depth + 1)

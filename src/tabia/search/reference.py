@@ -1,22 +1,22 @@
-"""The search as a textbook tells it: one tree, plain Python, any number of seats.
+"""The reference implementation: the textbook algorithm in plain Python, for one tree and any number of seats.
 
-A tree of positions grows by one simulation after the other, each in four steps:
+Each simulation has four steps:
 
-    select    walk down from the root, at each node along the move that looks best, until a move leads to no node
-    expand    play that move; the new position becomes a node, unless the rules end the game there
-    evaluate  ask the evaluator what each seat may expect there, or the rules if the game is over
-    back up   tell every move on the way: one visit more, and the value its own mover got
+    select    descend from the root by the rule's best action until an action has no child
+    expand    play that action; the new position becomes a node unless the game is over
+    evaluate  the evaluator gives a value for each seat, or the rules do if the game is over
+    back up   every edge on the path gets one more visit and the value of its own mover
 
-What "looks best" means is a rule's business (`reference_rules.py`). Numbers on a move are always in the
-eyes of the seat that makes it, so nothing changes sign and three seats are no harder than two.
+`reference_rules.py` has the rules. Values on an edge belong to the seat that moves, so nothing changes sign and three
+seats are no harder than two.
 
-Two options change where a move may lead. With `transpositions` equal positions are one node: a move that reaches a
-known position is linked to its node and hears the mean of all that was seen there, while its own visits and total stay
-its own. With `cut_loops`, and whenever nodes are shared, a move back to a position on the way, or to one of the game's
-past, leads nowhere: it is worth what the game would score as it stands.
+Two options change where an action leads. With `transpositions` equal positions share a node: an action that reaches a
+known position is linked to its node and gets the mean of all values there, but keeps its own visits and total. With
+`cut_loops`, and whenever nodes are shared, an action that leads back to a position on the path or in the game's past
+gets the current scores and is never linked.
 
-This is the judge of `tabia.search.search`, which does the same for whole batches: with the same evaluator both
-grow the same tree, visit for visit. Nothing but the settings is shared. Games of chance are not covered.
+Tests compare it with `tabia.search.search`: with the same evaluator both build the same tree, visit for visit. They
+share nothing but the settings. Games with chance are not supported.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Evaluation
-from tabia.search.gumbel import Gumbel
-from tabia.search.reference_rules import best, gumbel_root, halving, improved_logits, scores
-from tabia.search.selection import Rule
+from tabia.search.reference_rules import best, root_policy, root_ranks, root_visits, scores
+from tabia.search.rules import Rule
 
 
 @dataclass
 class Edge:
-    """A move and what came of it, in the eyes of the seat that makes it."""
+    """An action and its statistics, for the seat that plays it."""
 
     prior: float
     visits: int = 0
     total: float = 0.0  # sum of the values of all visits
-    totals: list[float] = field(default_factory=list)  # the same by seat, once visited
+    totals: list[float] = field(default_factory=list)  # the same by seat; empty if unvisited
     squares: float = 0.0  # sum of their squares
     child: Node | None = None
 
@@ -62,15 +61,15 @@ class Edge:
 
 @dataclass(eq=False)
 class Node:
-    """A position one can move from."""
+    """A position with legal actions."""
 
     state: State
     position: bytes  # equal for positions with the same future
     mover: int
-    own: list[float]  # by seat: the evaluator's word
-    totals: list[float]  # by seat: that and the values of all that passed through
+    own: list[float]  # by seat: the evaluator's values
+    totals: list[float]  # by seat: the sum of these and all values backed up
     edges: dict[int, Edge]  # by legal action, in order
-    closed: bool  # whether some actions are illegal here
+    has_illegal: bool  # whether some actions are illegal
 
     @property
     def value(self) -> float:
@@ -85,7 +84,7 @@ class Node:
         return [total / (1 + self.visits) for total in self.totals]
 
 
-Path = list[tuple[Node, int]]  # each node with the action taken there
+Path = list[tuple[Node, int]]  # each node and the action played there
 
 
 @dataclass(frozen=True)
@@ -102,25 +101,25 @@ class Reference:
 
     def __post_init__(self) -> None:
         if self.game.chance:
-            raise SearchError(f"{self.game.id} has chance, which the twin does not know.")
+            raise SearchError(f"{self.game.id} has chance, which the reference implementation does not support.")
 
     def run(
         self, parameters: Any, state: State, *, past: Iterable[State] = (), gumbel: Sequence[float] | None = None
     ) -> Node:
-        """The root of the grown tree; `past` are the game's earlier positions, `gumbel` the root's noise by action."""
-        ask = functools.partial(self._ask, parameters)
-        met = {see(self.game, earlier).position for earlier in past}
-        root = expand(see(self.game, state), ask)
+        """The root of the finished tree; `past`: the game's earlier positions, `gumbel`: the root's noise by action."""
+        evaluate = functools.partial(self._evaluate, parameters)
+        earlier = {facts(self.game, one).position for one in past}
+        root = new_node(facts(self.game, state), evaluate)
         known = {root.position: root}
         first = self._first_moves(root, [0.0] * self.game.num_actions if gumbel is None else gumbel)
         for _ in range(self.simulations):
             path = self.select(root, next(first))
-            values = self.look(path, known, met, ask)
+            values = self.expand(path, known, earlier, evaluate)
             back_up(path, values)
         return root
 
     def select(self, root: Node, action: int) -> Path:
-        """Walk down from the root's `action` to a move that leads to no node, or round in a circle."""
+        """Descend from the root's `action` to an action without a child, or to a loop."""
         path = [(root, action)]
         limit = min(self.max_depth or self.game.max_moves, self.game.max_moves)
         while len(path) < limit:
@@ -131,42 +130,40 @@ class Reference:
             path.append((root, action))
         return path
 
-    def look(self, path: Path, known: dict[bytes, Node], met: set[bytes], ask: Ask) -> list[float]:
-        """Play the last move, link the node it leads to, and say what each seat may expect."""
+    def expand(self, path: Path, known: dict[bytes, Node], past: set[bytes], evaluate: EvaluateOne) -> list[float]:
+        """Play the last action, link its child, and return the value for each seat."""
         node, action = path[-1]
         edge = node.edges[action]
         seen = play(self.game, node.state, action)
         if seen.over:
             return seen.scores
-        circle = seen.position in met or any(seen.position == node.position for node, _ in path)
-        if circle and (self.transpositions or self.cut_loops):
-            return seen.scores  # worth what it would score as it stands, and never entered
+        repeats = seen.position in past or any(seen.position == node.position for node, _ in path)
+        if repeats and (self.transpositions or self.cut_loops):
+            return seen.scores
         if self.transpositions and edge.child is None and seen.position in known:
             edge.child = known[seen.position]
-            return edge.child.means  # the word of all who came here before
-        leaf = expand(seen, ask)
-        if edge.child is None:  # otherwise the walk was as long as allowed: asked again, not kept
+            return edge.child.means
+        leaf = new_node(seen, evaluate)
+        if edge.child is None:  # otherwise the path has the maximum length, and the leaf is not kept
             edge.child = leaf
             known[leaf.position] = leaf
         return list(leaf.totals)
 
     def _first_moves(self, root: Node, gumbel: Sequence[float]) -> Iterator[int]:
-        """The root's move for each simulation, chosen when it is asked for."""
-        if not isinstance(self.rule, Gumbel):
-            while True:
-                yield best(scores(self.rule, root))
-        for visits in halving(min(self.rule.considered, len(root.edges)), self.simulations):
-            ranks = gumbel_root(self.rule, root, gumbel)
-            yield best({action: ranks[action] for action, edge in root.edges.items() if edge.visits == visits})
+        """The root's action for each simulation."""
+        for visits in root_visits(self.rule, len(root.edges), self.simulations):
+            ranks = root_ranks(self.rule, root, gumbel)
+            considered = (action for action, edge in root.edges.items() if visits is None or edge.visits == visits)
+            yield best({action: ranks[action] for action in considered})
 
-    def _ask(self, parameters: Any, state: State) -> tuple[list[float], list[float]]:
-        """The evaluator's logits and values for one position."""
-        answer = jax.device_get(_asking(self.evaluate)(parameters, state, jax.random.key(0)))
-        return answer.logits[0].tolist(), answer.values[0].tolist()
+    def _evaluate(self, parameters: Any, state: State) -> tuple[list[float], list[float]]:
+        """The evaluator's logits and values of one position."""
+        output = jax.device_get(_evaluating(self.evaluate)(parameters, state, jax.random.key(0)))
+        return output.logits[0].tolist(), output.values[0].tolist()
 
 
 def back_up(path: Path, values: list[float]) -> None:
-    """One visit more for every move on the way, each with its own mover's value."""
+    """One more visit for every edge on the path, with the value of its own mover."""
     for node, action in path:
         value, edge = values[node.mover], node.edges[action]
         edge.visits += 1
@@ -177,41 +174,35 @@ def back_up(path: Path, values: list[float]) -> None:
 
 
 def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None) -> int:
-    """The move tried most; with Gumbel's rule, of those tried most the one ranking highest."""
+    """The most visited action; a rule that plans its root breaks ties by its ranking, others take the first."""
     most = max(edge.visits for edge in root.edges.values())
     leaders = [action for action, edge in root.edges.items() if edge.visits == most]
-    if not isinstance(rule, Gumbel):
+    if not rule.plans_root:
         return leaders[0]
-    ranks = gumbel_root(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
+    ranks = root_ranks(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
     return best({action: ranks[action] for action in leaders})
 
 
 def expected(rule: Rule, root: Node) -> list[float]:
-    """By seat: the root's own value, and as often as it was visited the mean of the moves tried.
+    """By seat: (own value + N * weighted mean of the visited actions) / (1 + N).
 
-    Tried moves count by their visits; with Gumbel's rule, which also visits what it will not recommend, by the
-    improved policy.
+    Actions are weighted by visits, or by the improved policy with Gumbel's rule.
     """
-    tried = {action: edge for action, edge in root.edges.items() if edge.visits}
-    if not isinstance(rule, Gumbel) or not tried:
-        return root.means
-    logits = improved_logits(rule, root)
-    top = max(logits[action] for action in tried)
-    weights = {action: math.exp(logits[action] - top) for action in tried}
-    moves = [
-        math.fsum(weights[action] * edge.totals[seat] / edge.visits for action, edge in tried.items())
-        / math.fsum(weights.values())
+    visited = {action: edge for action, edge in root.edges.items() if edge.visits}
+    weights = root_policy(rule, root, visited)
+    means = [
+        math.fsum(weights[action] * edge.totals[seat] / edge.visits for action, edge in visited.items())
         for seat in range(len(root.totals))
     ]
-    return [(own + root.visits * move) / (1 + root.visits) for own, move in zip(root.own, moves, strict=True)]
+    return [(own + root.visits * mean) / (1 + root.visits) for own, mean in zip(root.own, means, strict=True)]
 
 
-# Positions: the only place where compiled code is called.
+# Positions; only these functions call compiled code.
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the rules say of a position."""
+class Facts:
+    """What the rules say about a position."""
 
     state: State
     position: bytes
@@ -221,27 +212,36 @@ class Seen:
     scores: list[float]  # by seat, scaled to [-1, 1]
 
 
-Ask = Callable[[State], tuple[list[float], list[float]]]
+EvaluateOne = Callable[[State], tuple[list[float], list[float]]]
 
 
-def see(game: Game, state: State) -> Seen:
-    position, mover, legal, over, points = jax.device_get(_seeing(game)(state))
+def facts(game: Game, state: State) -> Facts:
+    """The facts of a state."""
+    position, mover, legal, over, points = jax.device_get(_facts(game)(state))
     position = position.tobytes() + bytes([mover])
-    return Seen(state, position, int(mover), np.flatnonzero(legal).tolist(), bool(over), points.tolist())
+    return Facts(state, position, int(mover), np.flatnonzero(legal).tolist(), bool(over), points.tolist())
 
 
-def play(game: Game, state: State, action: int) -> Seen:
-    return see(game, _stepping(game)(state, jnp.int32(action)))
+def play(game: Game, state: State, action: int) -> Facts:
+    """The facts of the state after an action."""
+    return facts(game, _stepping(game)(state, jnp.int32(action)))
 
 
-def expand(seen: Seen, ask: Ask) -> Node:
-    """A node for a position, with a share of the prior for every legal move."""
-    logits, values = ask(seen.state)
+def new_node(seen: Facts, evaluate: EvaluateOne) -> Node:
+    """A node for a position, with a prior for every legal action."""
+    logits, values = evaluate(seen.state)
     top = max(logits[action] for action in seen.legal)
     weights = {action: math.exp(logits[action] - top) for action in seen.legal}
     edges = {action: Edge(prior=weight / sum(weights.values())) for action, weight in weights.items()}
-    closed = len(edges) < len(logits)
-    return Node(seen.state, seen.position, seen.mover, values, list(values), edges, closed)
+    return Node(
+        state=seen.state,
+        position=seen.position,
+        mover=seen.mover,
+        own=values,
+        totals=list(values),
+        edges=edges,
+        has_illegal=len(edges) < len(logits),
+    )
 
 
 @functools.cache
@@ -250,7 +250,7 @@ def _stepping(game: Game) -> Callable[..., Any]:
 
 
 @functools.cache
-def _seeing(game: Game) -> Callable[..., Any]:
+def _facts(game: Game) -> Callable[..., Any]:
     def everything(state: State) -> tuple[Any, ...]:
         points = game.scale(game.scores(state))
         return game.position(state), game.mover(state), game.legal(state), game.over(state), points
@@ -259,7 +259,7 @@ def _seeing(game: Game) -> Callable[..., Any]:
 
 
 @functools.cache
-def _asking(evaluate: Evaluate) -> Callable[..., Any]:
+def _evaluating(evaluate: Evaluate) -> Callable[..., Any]:
     def alone(parameters: Any, state: State, key: Array) -> Evaluation:
         return evaluate(parameters, jax.tree.map(lambda leaf: leaf[None], state), key)
 

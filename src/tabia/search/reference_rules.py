@@ -1,19 +1,18 @@
-"""The selection rules in plain Python, each as its source prints it, for the twin in `reference.py`.
+"""The selection rules in plain Python, as printed in their sources, for the reference implementation.
 
-Sanz & Villanueva 2021: section 2.3.2 (UCT, OMC, PBBM) and 3.2 (PUCT). Goldberg & Ishay 2017: section 2.4 (Mini AlphaGo). Schulte 2021: equation 3.2.4. Gumbel:
-Danihelka et al. 2022, "Policy improvement by planning with Gumbel". A rule gives every legal move of a node a
-number; the highest is tried, the first on a tie.
+Sanz & Villanueva 2021: section 2.3.2 (UCT, OMC, PBBM) and 3.2 (PUCT). Goldberg & Ishay 2017: section 2.4 (Mini
+AlphaGo). Schulte 2021: equation 3.2.4 (PUCT without the own visit). Danihelka et al. 2022, "Policy improvement by
+planning with Gumbel". A rule scores every legal action of a node; the highest is tried, the first on a tie.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tabia.search import selection
-from tabia.search.gumbel import Gumbel
-from tabia.search.selection import MiniAlphaGo, Omc, Pbbm, Puct, Reduced, Rule, Uct, Unvisited
+from tabia.search.rules import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Rule, Uct
+from tabia.search.rules.puct import Reduced, Unvisited, as_draw, as_loss, as_parent
 
 if TYPE_CHECKING:
     from tabia.search.reference import Edge, Node
@@ -22,6 +21,7 @@ Scores = dict[int, float]  # by legal action
 
 
 def scores(rule: Rule, node: Node) -> Scores:
+    """The scores of a node's actions."""
     match rule:
         case Puct():
             return puct(rule, node)
@@ -35,52 +35,87 @@ def scores(rule: Rule, node: Node) -> Scores:
             return fairness(node, pbbm_urgencies(node))
         case Gumbel():
             return gumbel_interior(rule, node)
-    raise TypeError(f"The twin does not know the rule {type(rule).__name__}.")
+    raise TypeError(f"The reference implementation does not know the rule {type(rule).__name__}.")
 
 
 def best(scores: Scores) -> int:
+    """The action with the highest score, the first on a tie."""
     return max(scores, key=lambda action: scores[action])
+
+
+# The root.
+
+
+def root_visits(rule: Rule, legal: int, simulations: int) -> Iterator[int | None]:
+    """For each simulation the visits of the root actions considered; None: all actions are."""
+    match rule:
+        case Gumbel():
+            yield from halving(min(rule.considered_actions, legal), simulations)
+        case _:
+            yield from [None] * simulations
+
+
+def root_ranks(rule: Rule, root: Node, gumbel: Sequence[float]) -> Scores:
+    """The scores of the root's actions."""
+    match rule:
+        case Gumbel():
+            return {action: logit + gumbel[action] for action, logit in improved_logits(rule, root).items()}
+        case _:
+            return scores(rule, root)
+
+
+def root_policy(rule: Rule, root: Node, actions: Iterable[int]) -> Scores:
+    """The recommended policy over some of the root's actions, normalized."""
+    match rule:
+        case Gumbel():
+            logits = improved_logits(rule, root)
+            top = max(logits.values())
+            weights = {action: math.exp(logits[action] - top) for action in actions}
+        case _:
+            weights = {action: float(root.edges[action].visits) for action in actions}
+    return {action: weight / math.fsum(weights.values()) for action, weight in weights.items()}
 
 
 # PUCT.
 
 
 def puct(rule: Puct, node: Node) -> Scores:
-    """Q + c P sqrt(N) / (1 + n), N counting the node's own evaluation unless told otherwise."""
+    """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`."""
     count = node.visits + (1 if rule.own_visit else 0)
     c = rule.c + (0.0 if rule.base is None else math.log((1 + count + rule.base) / rule.base))
-    untried = value_of_untried(rule.unvisited, node)
+    unvisited = unvisited_value(rule.unvisited, node)
 
     def score(edge: Edge) -> float:
-        return (edge.mean if edge.visits else untried) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
+        return (edge.mean if edge.visits else unvisited) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
 
     return {action: score(edge) for action, edge in node.edges.items()}
 
 
-def value_of_untried(choice: Unvisited, node: Node) -> float:
-    if choice is selection.as_draw:
+def unvisited_value(choice: Unvisited, node: Node) -> float:
+    """The value of an unvisited action."""
+    if choice is as_draw:
         return 0.0
-    if choice is selection.as_loss:
+    if choice is as_loss:
         return -1.0
     parent = node.means[node.mover]
-    if choice is selection.as_parent:
+    if choice is as_parent:
         return parent
     if isinstance(choice, Reduced):
-        tried = sum(edge.prior for edge in node.edges.values() if edge.visits)
-        return parent - choice.reduction * math.sqrt(tried)
-    raise TypeError(f"The twin does not know what {choice} thinks of moves never tried.")
+        visited = sum(edge.prior for edge in node.edges.values() if edge.visits)
+        return parent - choice.reduction * math.sqrt(visited)
+    raise TypeError(f"The reference implementation does not know {choice} for unvisited actions.")
 
 
 # UCT and Mini AlphaGo.
 
 
 def uct(c: float, node: Node, edge: Edge) -> float:
-    """UCB1: v + c sqrt(log N / n), everything once first; N counts the tries of all moves."""
+    """UCB1: v + c sqrt(log N / n), unvisited actions first; N counts the visits of all actions."""
     return edge.mean + c * math.sqrt(math.log(node.visits) / edge.visits) if edge.visits else math.inf
 
 
 def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
-    """Q + c1 sqrt(ln N / n) + c2 [the network's move] / (1 + n); without c1 nothing has to be tried once."""
+    """Q + c1 sqrt(ln N / n) + c2 [the network's favorite] / (1 + n); with c1 = 0 an action may stay unvisited."""
     favorite = best({action: edge.prior for action, edge in node.edges.items()})
 
     def score(action: int, edge: Edge) -> float:
@@ -94,7 +129,7 @@ def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
 
 
 def omc_urgencies(node: Node) -> Scores:
-    """U = erfc((V - v) / (sqrt 2 sigma)), and 1 below two visits (Sanz & Villanueva's footnote)."""
+    """U = erfc((V - v) / (sqrt 2 sigma)), and 1 with fewer than two visits (footnote of the thesis)."""
     top = leader(node)
     if top is None:
         return dict.fromkeys(node.edges, 1.0)
@@ -106,7 +141,7 @@ def omc_urgencies(node: Node) -> Scores:
 
 
 def pbbm_urgencies(node: Node) -> Scores:
-    """U = exp(-2.4 (V - v) / sqrt(2 (Sigma^2 + sigma^2))), and 1 where either move has less than two visits."""
+    """U = exp(-2.4 (V - v) / sqrt(2 (Sigma^2 + sigma^2))), and 1 if either action has fewer than two visits."""
     top = leader(node)
     if top is None or top.visits < 2:
         return dict.fromkeys(node.edges, 1.0)
@@ -119,13 +154,13 @@ def pbbm_urgencies(node: Node) -> Scores:
 
 
 def leader(node: Node) -> Edge | None:
-    """The tried move with the highest mean."""
-    tried = [edge for edge in node.edges.values() if edge.visits]
-    return max(tried, key=lambda edge: edge.mean) if tried else None
+    """The visited action with the highest mean."""
+    visited = [edge for edge in node.edges.values() if edge.visits]
+    return max(visited, key=lambda edge: edge.mean) if visited else None
 
 
 def ratio(gap: float, spread: float) -> float:
-    """How many spreads wide the gap is, infinitely many if there is none."""
+    """Gap / spread; infinite if the spread is 0 and the gap is not."""
     return gap / spread if spread else (math.inf if gap > 0 else 0.0)
 
 
@@ -133,7 +168,7 @@ def fairness(node: Node, urgencies: Scores) -> Scores:
     """N U / ((n + 1) * the urgency of all others)."""
 
     def score(action: int, edge: Edge) -> float:
-        # fsum rounds once, so that moves which are alike get exactly the same number.
+        # fsum rounds once, so that equal actions get exactly the same score.
         others = math.fsum(urgency for other, urgency in urgencies.items() if other != action)
         return (1 + node.visits) * urgencies[action] / ((1 + edge.visits) * max(others, 1e-12))
 
@@ -144,7 +179,7 @@ def fairness(node: Node, urgencies: Scores) -> Scores:
 
 
 def gumbel_interior(rule: Gumbel, node: Node) -> Scores:
-    """Where the improved policy, softmax(log p + sigma(q)), is furthest ahead of the visits."""
+    """How far the improved policy, softmax(log p + sigma(q)), is ahead of the visits."""
     logits = improved_logits(rule, node)
     top = max(logits.values())
     total = math.fsum(math.exp(logit - top) for logit in logits.values())
@@ -154,43 +189,39 @@ def gumbel_interior(rule: Gumbel, node: Node) -> Scores:
     }
 
 
-def gumbel_root(rule: Gumbel, root: Node, gumbel: Sequence[float]) -> Scores:
-    """By log p + sigma(q) + noise the root's moves are ranked."""
-    return {action: logit + gumbel[action] for action, logit in improved_logits(rule, root).items()}
-
-
 def improved_logits(rule: Gumbel, node: Node) -> Scores:
+    """Log p + sigma(q)."""
     both = zip(node.edges.items(), sigmas(rule, node), strict=True)
     return {action: math.log(edge.prior) + sigma for (action, edge), sigma in both}
 
 
 def sigmas(rule: Gumbel, node: Node) -> list[float]:
-    """sigma(q) of each legal move, where moves never tried have the mixed value for q."""
+    """sigma(q) of each legal action; unvisited actions have the mixed value."""
     mixed = mixed_value(node)
     values = [edge.mean if edge.visits else mixed for edge in node.edges.values()]
-    if rule.rescale:
-        # Stretched to [0, 1] over all actions; the illegal ones stand among those never tried.
-        everything = [*values, mixed] if node.closed else values
+    if rule.rescale_values:
+        # Over all actions; illegal ones count as unvisited.
+        everything = [*values, mixed] if node.has_illegal else values
         low, high = min(everything), max(everything)
         values = [(value - low) / max(high - low, 1e-8) for value in values]
     most = max(edge.visits for edge in node.edges.values())
-    return [(rule.visit_offset + most) * rule.scale * value for value in values]
+    return [(rule.maxvisit_init + most) * rule.value_scale * value for value in values]
 
 
 def mixed_value(node: Node) -> float:
-    """(v + N * the prior-weighted mean of the moves tried) / (1 + N), the paper's appendix D."""
-    tried = [edge for edge in node.edges.values() if edge.visits]
-    if not tried:
+    """(v + N * the prior-weighted mean of the visited actions) / (1 + N), appendix D of the paper."""
+    visited = [edge for edge in node.edges.values() if edge.visits]
+    if not visited:
         return node.value
-    weighted = sum(edge.prior * edge.mean for edge in tried) / sum(edge.prior for edge in tried)
+    weighted = sum(edge.prior * edge.mean for edge in visited) / sum(edge.prior for edge in visited)
     return (node.value + node.visits * weighted) / (1 + node.visits)
 
 
 def halving(candidates: int, simulations: int) -> Iterator[int]:
-    """Sequential halving: how often the move to be tried next has been tried before.
+    """Sequential halving: for each simulation the visits of the candidates considered.
 
-    Every round looks at all candidates equally often, log2(candidates) rounds share the budget evenly, and the
-    better half goes on to the next; two always remain, and the last round goes on until the budget is spent.
+    log2(candidates) rounds share the simulations evenly. Each round visits all its candidates equally often, and the
+    better half advances. Two candidates always remain; the last round lasts until the end.
 
     >>> list(halving(4, 8))
     [0, 0, 0, 0, 1, 1, 2, 2]

@@ -1,7 +1,7 @@
-"""Keeping a tree for the next move: the subtree under the move played becomes the new tree.
+"""Tree reuse: the subtree below the action played becomes the new tree.
 
-The kept nodes move to the front, parents before children, the new root first; what does not fit into the room the
-search sets aside (`Search.keep`) is forgotten youngest first, its visits staying on the edge above it.
+Kept nodes move to the front, the new root first, parents before children. Nodes beyond `Search.reuse_nodes` are
+dropped, the newest first; their visits stay on the edge above them.
 """
 
 from __future__ import annotations
@@ -17,73 +17,73 @@ from jax import Array
 from tabia.games.game import State
 from tabia.search import checks
 from tabia.search.errors import SearchError
-from tabia.search.roots import Result, harvest, prepare_root
-from tabia.search.search import Search, grow, plant
+from tabia.search.result import Result, summarize
+from tabia.search.search import Search, init_tree, prepare_root, run_simulations
 from tabia.search.tree import LINK, NO_CHILD, Tree
 
 
-def run_on(
+def continue_search(
     search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array, *, past: Array | None = None
 ) -> Result:
-    """Search on after `actions` [B] were played from the tree's roots and led to `states`.
+    """Continue the search of `tree` after `actions` [B] were played from its roots and led to `states`.
 
-    Games whose tree has no node for the new position start afresh.
+    Games whose tree has no node for the new position start a new tree.
     """
-    if not search.keep:
-        raise SearchError("keep=0: to search on, the first search already must set room aside for nodes to be kept.")
-    checks.roots(search, parameters, states)
-    result = _run_on(search, parameters, tree, actions, states, key, past)
-    checks.answers(search.game, result.tree)
+    if not search.reuse_nodes:
+        raise SearchError("reuse_nodes=0: to continue a search, set reuse_nodes from the first search on.")
+    checks.check_roots(search, parameters, states)
+    result = _continue(search, parameters, tree, actions, states, key, past)
+    checks.check_evaluations(search.game, result.tree)
     return result
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_on(
+def _continue(
     search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array, past: Array | None
 ) -> Result:
-    plant_key, root_key, grow_key = jax.random.split(key, 3)
-    fresh = plant(search, parameters, states, plant_key)
-    tree = graft(fresh, tree, actions, keep=search.keep)
+    init_key, root_key, simulate_key = jax.random.split(key, 3)
+    new = init_tree(search, parameters, states, init_key)
+    tree = reroot(new, tree, actions, keep=search.reuse_nodes)
     tree, root = prepare_root(search, tree, root_key)
-    tree = grow(search, parameters, tree, root, grow_key, 0, search.simulations, past)
-    return harvest(search, tree, root)
+    tree = run_simulations(search, parameters, tree, root, simulate_key, 0, search.simulations, past)
+    return summarize(search, tree, root)
 
 
-def graft(fresh: Tree, old: Tree, actions: Array, *, keep: int) -> Tree:
-    """The old subtrees under `actions` in the place of the fresh roots, where they exist."""
+def reroot(new: Tree, old: Tree, actions: Array, *, keep: int) -> Tree:
+    """The old subtrees below `actions`, at most `keep` nodes each; the new trees where there is none."""
     lanes = jnp.arange(actions.shape[0])
     child = old.records[0, lanes, actions, LINK].astype(jnp.int32)
     found = child >= 0
-    order, index = _layout(old, child)
-    order = order[:keep]  # [keep, B] old node at each new place
+    order, index = _places(old, child)
+    order = order[:keep]  # [keep, B] the old node at each new place
     kept = order >= 0
     take = jnp.maximum(order, 0)
 
-    def move(old_nodes: Array, fresh_nodes: Array) -> Array:
+    def move(old_nodes: Array, new_nodes: Array) -> Array:
         moved = old_nodes[take, lanes[None, :]]
         mask = (kept & found[None]).reshape(*kept.shape, *[1] * (moved.ndim - 2))
-        return fresh_nodes.at[:keep].set(jnp.where(mask, moved, fresh_nodes[:keep]))
+        return new_nodes.at[:keep].set(jnp.where(mask, moved, new_nodes[:keep]))
 
     links = old.records[:, :, :-1, LINK]
     places = index[jnp.maximum(links, 0).astype(jnp.int32), lanes[None, :, None]]
     renamed = jnp.where((links >= 0) & (places >= 0) & (places < keep), places, NO_CHILD).astype(links.dtype)
-    records = move(old.records.at[:, :, :-1, LINK].set(renamed), fresh.records)
-    totals = move(old.totals, fresh.totals)  # type: ignore[arg-type]
-    return fresh._replace(
+    records = move(old.records.at[:, :, :-1, LINK].set(renamed), new.records)
+    totals = move(old.totals, new.totals)  # type: ignore[arg-type]
+    return new._replace(
         records=records,
-        states=jax.tree.map(move, old.states, fresh.states),
-        squares=None if old.squares is None else move(old.squares, fresh.squares),  # type: ignore[arg-type]
+        states=jax.tree.map(move, old.states, new.states),
+        squares=None if old.squares is None else move(old.squares, new.squares),  # type: ignore[arg-type]
         totals=totals,
-        prints=None if old.prints is None else move(old.prints, fresh.prints),  # type: ignore[arg-type]
+        prints=None if old.prints is None else move(old.prints, new.prints),  # type: ignore[arg-type]
     )
 
 
-def _layout(tree: Tree, child: Array) -> tuple[Array, Array]:
-    """Old node by new place [N, B] (-1 for none) and new place by old node [N, B] (-1 for forgotten)."""
+def _places(tree: Tree, child: Array) -> tuple[Array, Array]:
+    """Old node by new place [N, B] (-1 for none) and new place by old node [N, B] (-1 for dropped)."""
     nodes, batch = tree.capacity, child.shape[0]
     lanes = jnp.arange(batch)
     numbers = jnp.broadcast_to(jnp.arange(nodes)[:, None], (nodes, batch))
-    inside = _below(tree, child)
+    inside = _in_subtree(tree, child)
     first = numbers == child[None]
     rank = jnp.where(first, 0, jnp.cumsum(inside & ~first, axis=0))
     index = jnp.where(inside, rank, -1)
@@ -91,13 +91,13 @@ def _layout(tree: Tree, child: Array) -> tuple[Array, Array]:
     return order, index
 
 
-def _below(tree: Tree, child: Array) -> Array:
-    """bool[N, B]: the nodes that hang below `child`, itself included."""
-    return _below_shared(tree, child) if tree.prints is not None else _below_alone(tree, child)
+def _in_subtree(tree: Tree, child: Array) -> Array:
+    """bool[N, B]: the nodes of the subtree of `child`."""
+    return _subtree_shared(tree, child) if tree.prints is not None else _subtree(tree, child)
 
 
-def _below_shared(tree: Tree, child: Array) -> Array:
-    """Where a node may have many parents: spread down, level by level, until nothing new is met."""
+def _subtree_shared(tree: Tree, child: Array) -> Array:
+    """With several parents per node: spread down level by level until no node is added."""
     nodes, lanes = tree.capacity, jnp.arange(child.shape[0])
     links = tree.records[:, :, :-1, LINK]
     target = jnp.where(links >= 0, links, nodes).astype(jnp.int32)
@@ -112,8 +112,8 @@ def _below_shared(tree: Tree, child: Array) -> Array:
     return jax.lax.while_loop(lambda carry: carry[1], spread, (start, jnp.bool_(True)))[0]
 
 
-def _below_alone(tree: Tree, child: Array) -> Array:
-    """Where a node has one parent: look up twice as far each time."""
+def _subtree(tree: Tree, child: Array) -> Array:
+    """With one parent per node: look up twice as many levels each time."""
     nodes, batch = tree.capacity, child.shape[0]
     lanes = jnp.arange(batch)
     links = tree.records[:, :, :-1, LINK]

@@ -9,10 +9,10 @@ Axis letters: N nodes, B batch, A actions, P seats, D depth of a path.
         node                                      VALUE     SEAT
                                                   (the evaluator's value for the mover; the mover)
 
-Nodes lead the axes, because all trees grow in step: the node made by simulation i stands at the same index in
-every tree, so writing it is one contiguous block. All that a step of selection needs of a node lies together, so
-reading it is one gather (for Connect 4 exactly one cache line). Only positions one can move from become nodes:
-a finished game is scored by the rules each time it is reached.
+Nodes are the first axis because all trees grow in step: simulation i adds the node of the same index in every tree, so
+writing it is one contiguous block. Everything that selection reads of a node is contiguous, so reading it is one
+gather (for Connect 4 exactly one cache line). Only positions with legal actions become nodes: a finished game is
+scored by the rules each time it is reached.
 """
 
 from __future__ import annotations
@@ -24,52 +24,57 @@ from jax import Array
 
 LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
 VALUE, SEAT = 0, 1  # columns of the node's own row
-NO_CHILD, PENDING = -1, -2  # a link to nothing yet; to a leaf being evaluated
-ILLEGAL = -1e9  # the log-probability of an action that cannot be played
-NO_FAULT = -1  # in `Tree.faults`: every evaluation could be used
-MISSING = -2e9  # that of a row beyond the last action, where kernels round their number up
-HOPELESS = -1e6  # the lowest log-probability of a legal action: far below any real one, far above ILLEGAL
+NO_CHILD, PENDING = -1, -2  # links: no child yet; a leaf being evaluated
+ILLEGAL = -1e9  # the log-probability of an illegal action
+NO_FAULT = -1  # in `Tree.faults`: all evaluations were usable
+MISSING = -2e9  # the log-probability of a row beyond the last action, which kernels read as padding
+LOWEST = -1e6  # the lowest log-probability of a legal action, far below any real one and far above ILLEGAL
 
 
 class View(NamedTuple):
-    """What a selection rule sees of a node: the mover's statistics, the last axis running over actions."""
+    """What a selection rule reads of a node: the mover's statistics, actions on the last axis."""
 
-    logits: Array  # [..., A] log-probabilities, ILLEGAL where the action cannot be played
+    logits: Array  # [..., A] log-probabilities, ILLEGAL for illegal actions
     visits: Array  # [..., A]
     totals: Array  # [..., A] sums of the mover's values
     value: Array  # [...] the evaluator's value of the node for its mover
-    squares: Array | None = None  # [..., A] sums of squared values, where the rule asked for them
+    squares: Array | None = None  # [..., A] sums of squared values, if the rule needs them
 
     @property
     def legal(self) -> Array:
+        """bool[..., A]"""
         return self.logits > ILLEGAL / 2
 
     @property
     def exists(self) -> Array:
+        """bool[..., A]: false for the padding of kernels."""
         return self.logits > (ILLEGAL + MISSING) / 2
 
     @property
     def priors(self) -> Array:
+        """Probabilities [..., A], 0 for illegal actions."""
         return jnp.exp(self.logits)
 
     @property
     def means(self) -> Array:
-        """Mean value of each action, 0 where it was never tried."""
+        """Mean value of each action, 0 if unvisited."""
         return self.totals / jnp.maximum(self.visits, 1.0)
 
 
 class Tree(NamedTuple):
+    """The trees of a batch."""
+
     records: Array  # [N, B, A + 1, 4]
     states: Any  # the game's states [N, B, ...]
     size: Array  # int32: nodes in use, the same in every tree
     root_values: Array  # [B, P] the evaluator's values of the root
-    sums: Array  # [B, A, P] sums of the values that came back through each of the root's moves
-    faults: Array  # int32[B]: the first node whose evaluation could not be used, or NO_FAULT
-    # What only some searches keep:
-    squares: Array | None = None  # [N, B, A] sums of squared values, for rules that ask
-    totals: Array | None = None  # [N, B, P] sums of all values seen at a node, its own evaluation included
-    prints: Array | None = None  # uint32[N, B, 2] fingerprints of positions, to tell equal ones
-    links: Array | None = None  # [N, B, A, M] children by sampled outcome, in games of chance
+    sums: Array  # [B, A, P] sums of the values backed up through each root action
+    faults: Array  # int32[B] the first node with an unusable evaluation, or NO_FAULT
+    # Only some searches keep these:
+    squares: Array | None = None  # [N, B, A] sums of squared values, for rules that need them
+    totals: Array | None = None  # [N, B, P] sums of all values backed up to a node, including its own evaluation
+    prints: Array | None = None  # uint32[N, B, 2] fingerprints of positions
+    links: Array | None = None  # [N, B, A, M] children by sampled outcome, in games with chance
 
     @property
     def capacity(self) -> int:
@@ -87,11 +92,26 @@ def view(row: Array, squares: Array | None = None) -> View:
 
 
 def root_view(tree: Tree) -> View:
+    """The view of the roots."""
     return view(tree.records[0], None if tree.squares is None else tree.squares[0])
 
 
+def with_root_logits(tree: Tree, logits: Array) -> Tree:
+    """The tree with new log-probabilities [B, A] at the roots."""
+    return tree._replace(records=tree.records.at[0, :, :-1, LOGIT].set(logits))
+
+
+def link_change(link: Array, child: Array, written: float = NO_CHILD) -> Array:
+    """What to add to links so that they point to `child`; 0 where `link` already points to a node.
+
+    The backup adds visit, value and link of an edge in one scatter, so links are set by addition. `link` is what
+    selection read; `written` is what the tree holds now.
+    """
+    return jnp.where(link == NO_CHILD, child - written, 0.0)
+
+
 def record(logits: Array, value: Array, seat: Array) -> Array:
-    """A fresh node's record [B, A + 1, 4] from log-probabilities [B, A], the mover's value [B] and the mover [B]."""
+    """A new node's record [B, A + 1, 4] from log-probabilities [B, A], the mover's value [B] and the mover [B]."""
     nothing = jnp.zeros_like(logits)
     edges = jnp.stack([logits, nothing, nothing, nothing + NO_CHILD], axis=-1)
     own = jnp.stack([value, seat.astype(value.dtype), jnp.zeros_like(value), jnp.zeros_like(value)], axis=-1)
@@ -101,15 +121,15 @@ def record(logits: Array, value: Array, seat: Array) -> Array:
 def log_priors(logits: Array, legal: Array) -> Array:
     """Normalized log-probabilities over the legal actions, ILLEGAL elsewhere [B, A].
 
-    Logits may be of any finite size: a legal action stays legal however low its logit.
+    A legal action stays legal however low its finite logit.
     """
     masked = jnp.where(legal, logits, -jnp.inf)
     top = jnp.max(masked, axis=-1, keepdims=True)
     shifted = logits - jnp.where(jnp.isfinite(top), top, 0.0)
     total = jnp.sum(jnp.where(legal, jnp.exp(shifted), 0.0), axis=-1, keepdims=True)
-    return jnp.where(legal, jnp.maximum(shifted - jnp.log(jnp.maximum(total, 1e-30)), HOPELESS), ILLEGAL)
+    return jnp.where(legal, jnp.maximum(shifted - jnp.log(jnp.maximum(total, 1e-30)), LOWEST), ILLEGAL)
 
 
-def room(leaf: Array, capacity: int, fill: float = 0) -> Array:
-    """Space for `capacity` nodes like those of `leaf` [B, ...], the first of them set."""
-    return jnp.full((capacity, *leaf.shape), fill, leaf.dtype).at[0].set(leaf)
+def allocate(leaf: Array, capacity: int) -> Array:
+    """An array for `capacity` nodes, the first of which is `leaf` [B, ...]."""
+    return jnp.zeros((capacity, *leaf.shape), leaf.dtype).at[0].set(leaf)

@@ -18,12 +18,12 @@ from tabia.games.game import State
 from tabia.games.moves import legal_names
 from tabia.games.session import Session
 from tabia.players import Analysis, Player
-from tabia.players.analysis import analyze, look
+from tabia.players.analysis import analyze_batch, analyze_position
 
 
 def analyze_one(player: Player, state: State, ply: int) -> Analysis:
     """What `tabia analyze` says about a position."""
-    return look(player, state, jax.random.key(0), ply)
+    return analyze_position(player, state, jax.random.key(0), ply)
 
 
 def action(session: Session, move: str) -> int:
@@ -35,7 +35,7 @@ def action(session: Session, move: str) -> int:
 
 def to_dict(analysis: Analysis) -> dict[str, Any]:
     """An analysis as `tabia analyze --json` prints it."""
-    return analysis.fields()
+    return analysis.to_dict()
 
 
 def choose_batch(
@@ -45,7 +45,7 @@ def choose_batch(
     rows = [*range(len(states)), *[0] * (size - len(states))]
     batch: State = jax.tree.map(lambda *leaves: _stacked([leaves[row] for row in rows]), *states)
     ply = np.array(plies, np.int32)[rows]
-    return analyze(player, batch, jax.random.key(seed), ply, count=len(states))
+    return analyze_batch(player, batch, jax.random.key(seed), ply, count=len(states))
 
 
 def _stacked(leaves: list[jax.Array]) -> jax.Array:

@@ -42,12 +42,12 @@ def record(catalog: Catalog, game: LiveGame) -> Record:
 
 def text(catalog: Catalog, game: LiveGame) -> str:
     """A live game as a file of records."""
-    return records.text(records.Book({}, [record(catalog, game)]))
+    return records.text(records.RecordFile({}, [record(catalog, game)]))
 
 
 def stored(path: Path, *, within: Path) -> list[Record]:
     """The games of a file of records inside a run directory."""
-    return records.read(path, within=within).records
+    return records.load(path, within=within).records
 
 
 def parse(catalog: Catalog, text: str, game: str | None = None) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Every position a game can reach, and how moves lead from one to the next.
+"""Every reachable position of a game, and the moves between them.
 
-Breadth first: all moves of all new positions are played at once, in chunks of fixed size, and what they lead to is
-recognized by fingerprint and then by the words of the position. A position counts once, however many ways and at
-however many plies it is reached.
+The search is breadth first. All moves of all new positions are played at once, in chunks of fixed size. Positions are
+recognized by fingerprint, then compared word by word. A position counts once, by the first ply at which it occurs.
 
 Axis letters: N positions, E moves between them, P seats, A actions, K words of a position.
 """
@@ -19,36 +18,32 @@ import jax
 import numpy as np
 from jax import Array
 
+from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
-from tabia.search.errors import SearchError
-from tabia.search.leaves import fingerprint
-from tabia.solvers.positions import whole
+from tabia.solvers.errors import SolverError, TooLarge
+from tabia.solvers.index import join
 
 Progress = Callable[[int, int], None]  # (ply, positions so far)
 Item = TypeVar("Item")
 
-CHUNKS = (1024, 32768)  # moves played at once: two sizes, so that few programs are compiled and little is wasted
-
-
-class TooLarge(SearchError):
-    """A game with more positions than allowed."""
+CHUNKS = (1024, 32768)  # moves played at once; two sizes keep both compilations and padding low
 
 
 class Graph(NamedTuple):
-    """The positions in order of their first ply, and the moves between them in order of where they start."""
+    """Positions in the order of their first ply, and moves in the order of the positions they start from."""
 
     words: np.ndarray  # uint32[N, K]
     prints: np.ndarray  # uint64[N]
     mover: np.ndarray  # int32[N]
-    scores: np.ndarray  # float32[N, P] as they stand, scaled to [-1, 1]
-    plies: np.ndarray  # int64[plies + 1] where the positions of each ply begin
-    moves: np.ndarray  # int64[N + 1] where the moves of each position begin
+    scores: np.ndarray  # float32[N, P] current scores, scaled to [-1, 1]
+    plies: np.ndarray  # int64[plies + 1] first position of each ply
+    moves: np.ndarray  # int64[N + 1] first move of each position
     action: np.ndarray  # int32[E]
     child: np.ndarray  # int32[E] the position a move leads to
 
 
 class Facts(NamedTuple):
-    """What enumeration wants to know of n positions; arrays of the device, then of NumPy."""
+    """What the rules say about n positions; arrays on the device, then NumPy arrays."""
 
     words: Any  # uint32[n, K]
     prints: Any  # uint32[n, 2]
@@ -58,23 +53,23 @@ class Facts(NamedTuple):
 
 
 class Ply(NamedTuple):
-    """The positions first met at a ply, and their moves."""
+    """The positions that first occur at a ply, and their moves."""
 
     mover: np.ndarray  # int32[n]
     scores: np.ndarray  # float32[n, P]
-    degree: np.ndarray  # int64[n] how many moves each has
+    degree: np.ndarray  # int64[n] number of moves of each position
     action: np.ndarray  # int32[e]
     child: np.ndarray  # int32[e]
 
 
 def enumerate_positions(game: Game, starts: State, *, limit: int, progress: Progress | None = None) -> Graph:
-    """All positions reachable from `starts` [S, ...]; TooLarge if there are more than `limit`."""
+    """All positions reachable from `starts` [S, ...]; raises TooLarge if there are more than `limit`."""
     known = _Known(game, limit)
     return _graph(known, [ply for _, ply in _by_ply(known, game, starts, progress)])
 
 
 def positions_by_ply(game: Game, starts: State, *, limit: int) -> Iterator[State]:
-    """The same positions themselves: for every ply those first met there that are not over [n, ...]."""
+    """The states [n, ...] that first occur at each ply and are not over."""
     for states, ply in _by_ply(_Known(game, limit), game, starts):
         going = ply.degree > 0
         yield jax.tree.map(lambda leaf, going=going: leaf[going], states)
@@ -116,7 +111,7 @@ def _positions(
 ) -> Iterator[tuple[int, State, Facts]]:
     """The states [n, ...], or those after playing `actions` in the rows `parents`, and their facts, chunk by chunk.
 
-    With each chunk comes a count; the rows beyond it are padding.
+    Each chunk comes with a count; the rows beyond it are padding.
     """
     rows = np.arange(len(jax.tree.leaves(states)[0])) if parents is None else parents
     size = CHUNKS[0] if len(rows) <= CHUNKS[0] else CHUNKS[1]
@@ -129,7 +124,7 @@ def _positions(
         yield len(part), chunk, _facts(game, chunk)
 
 
-# Two programs rather than one: together, XLA would play each move again for every fact.
+# Two programs: in one, XLA would recompute the step for every fact.
 
 
 @partial(jax.jit, static_argnums=0)
@@ -148,31 +143,31 @@ def _facts(game: Game, states: State) -> Facts:
     )
 
 
-# Recognising positions, on the host.
+# Numbering positions, on the host.
 
 
 def _meet(known: _Known, chunks: Iterable[tuple[int, State, Facts]]) -> tuple[np.ndarray, State, Facts]:
-    """The number of every position [e], and the states and facts of those met for the first time, in that order."""
+    """The number of every position [e], and the states and facts of the new ones in the order of their numbers."""
     numbers, states, facts = [], [], []
     with closing(_one_ahead(chunks)) as ahead:
         for count, chunk, seen in ahead:
-            told = jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], seen)
-            these, new = known.number(whole(told.prints), told.words)
+            real = jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], seen)
+            these, new = known.number(join(real.prints), real.words)
             numbers.append(these)
             states.append(jax.tree.map(lambda leaf, new=new: np.asarray(leaf)[new], chunk))
-            facts.append(jax.tree.map(lambda leaf, new=new: leaf[new], told)._replace(words=None, prints=None))
+            facts.append(jax.tree.map(lambda leaf, new=new: leaf[new], real)._replace(words=None, prints=None))
 
-    def join(*parts: np.ndarray) -> np.ndarray:
+    def concatenate(*parts: np.ndarray) -> np.ndarray:
         return np.concatenate(parts)
 
-    return np.concatenate(numbers), jax.tree.map(join, *states), jax.tree.map(join, *facts)
+    return np.concatenate(numbers), jax.tree.map(concatenate, *states), jax.tree.map(concatenate, *facts)
 
 
 def _one_ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
-    """The same items, each asked for before the one before it is used, so that the device is never idle.
+    """The same items, fetched one ahead of their use, so that the device is never idle.
 
-    Closing it waits for the item asked for ahead: the rules of a plain Python class run inside its program, and
-    Python aborts if it exits while a program is still calling back.
+    Closing waits for the item fetched ahead: the rules of a plain Python class run inside its program, and Python
+    aborts if it exits while a program is still calling back.
     """
     waiting: list[Item] = []
     try:
@@ -183,32 +178,32 @@ def _one_ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
         while waiting:
             yield waiting.pop(0)
     finally:
-        with suppress(Exception):  # nobody uses this item, so its failure is of no interest
+        with suppress(Exception):  # nobody uses this item, so its failure does not matter
             jax.block_until_ready(waiting)
 
 
 class _Known:
-    """The positions met so far, numbered in the order of meeting."""
+    """The positions found so far, numbered in order of discovery."""
 
     def __init__(self, game: Game, limit: int) -> None:
         width = jax.eval_shape(lambda key: game.position(game.init(key)), jax.random.key(0)).shape[0]
         self.game, self.limit, self.count = game, limit, 0
         self.words = np.empty((0, width), np.uint32)  # [capacity, K]
         self.prints = np.empty(0, np.uint64)  # [capacity]
-        # Sorted fingerprints and their numbers. Inserting among the few of late is cheap; at times they join the rest.
-        self.rest = self.late = (np.empty(0, np.uint64), np.empty(0, np.int32))
+        # Sorted fingerprints and their numbers. Inserting into `recent`, which is small, is cheap.
+        self.rest = self.recent = (np.empty(0, np.uint64), np.empty(0, np.int32))
 
     def number(self, prints: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of positions [n], and the rows of those that were not known, in the order of their numbers."""
+        """The numbers of positions [n], and the rows of the new ones in the order of their numbers."""
         unique, rows, back = np.unique(prints, return_index=True, return_inverse=True)
-        numbers = np.maximum(_find(self.rest, unique), _find(self.late, unique))
+        numbers = np.maximum(_find(self.rest, unique), _find(self.recent, unique))
         unknown = numbers < 0
         new = rows[unknown]
         numbers[unknown] = np.arange(self.count, self.count + len(new))
         self._add(unique[unknown], words[new])
         numbers = numbers[back]
         if not np.array_equal(self.words[numbers], words):
-            raise SearchError(
+            raise SolverError(
                 f"Two positions of {self.game.id} share a 64-bit fingerprint, so it cannot be solved exactly."
             )
         return numbers, new
@@ -229,16 +224,16 @@ class _Known:
             self.words.resize((2 * self.count, self.words.shape[1]), refcheck=False)
             self.prints.resize(2 * self.count, refcheck=False)
         self.words[numbers], self.prints[numbers] = words, prints
-        self.late = _merge(self.late, (prints, numbers))
-        if len(self.late[0]) ** 2 > CHUNKS[1] * len(self.rest[0]):
-            self.rest, self.late = _merge(self.rest, self.late), (prints[:0], numbers[:0])
+        self.recent = _merge(self.recent, (prints, numbers))
+        if len(self.recent[0]) ** 2 > CHUNKS[1] * len(self.rest[0]):
+            self.rest, self.recent = _merge(self.rest, self.recent), (prints[:0], numbers[:0])
 
 
 Sorted = tuple[np.ndarray, np.ndarray]  # ascending fingerprints uint64[n], and their numbers int32[n]
 
 
 def _find(known: Sorted, prints: np.ndarray) -> np.ndarray:
-    """The numbers of fingerprints int32[n], -1 where unknown."""
+    """int32[n]: the numbers of fingerprints, -1 if unknown."""
     if not len(known[0]):
         return np.full(len(prints), -1, np.int32)
     places = np.minimum(np.searchsorted(known[0], prints), len(known[0]) - 1)

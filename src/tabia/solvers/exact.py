@@ -1,13 +1,12 @@
-"""Exact solving of small games without iterations: the result of every position, and every move that keeps it.
+"""Exact solutions of small games without loops: the value of every position, and every move that keeps it.
 
-All reachable positions are enumerated, then valued from the ends backwards: the mover of each position takes the
-move that is best for itself. With two seats and opposite scores that is the game-theoretic value; with more seats it
-is max^n, where moves that are equal for the mover can differ for the others, and the first of them counts.
+All reachable positions are enumerated, then valued from the ends backwards. In each position the mover takes its best
+move. For two seats with opposite scores this is the game-theoretic value. For more seats it is max^n: moves of equal
+value for the mover can differ for the others, and the first of them counts.
 
     solution = solve(make("tictactoe"))
     solution.values(states)           # float32[B, P]
     solution.best(states)             # bool[B, A]
-    Search(game, solution.evaluator(), ...).run(solution.table, states, key)
 
 Axis letters: B batch, N positions, E moves between them, P seats, A actions, W words of 32 actions.
 """
@@ -24,83 +23,68 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.search.errors import SearchError
-from tabia.search.evaluators import Evaluate, Evaluation
-from tabia.solvers.backward import Ending, count_back
 from tabia.solvers.enumeration import Graph, Progress, enumerate_positions
-from tabia.solvers.positions import Index, index
+from tabia.solvers.errors import SolverError
+from tabia.solvers.index import Index, build_index
+from tabia.solvers.retrograde import Values, solve_backwards
 
 
 class Table(NamedTuple):
-    """What is known of N positions, for compiled code to look up."""
+    """The solved positions, for compiled code to look up."""
 
-    where: Index
-    values: Array  # float32[N, P] what each seat gets, scaled to [-1, 1]
+    positions: Index
+    values: Array  # float32[N, P] scaled to [-1, 1]
     best: Array  # uint32[N, W] bit a % 32 of word a // 32: action a keeps the mover's value
-    fastest: Array  # uint32[N, W] the same for moves that also win fastest or hold out longest
-    distance: Array  # int32[N] moves to the end if all play the fastest
+    fastest: Array  # uint32[N, W] the same for the fastest wins and slowest losses among the best moves
+    distance: Array  # int32[N] moves to the end if every seat plays a fastest move
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A solved game; all questions are asked of batches of reachable positions [B, ...]."""
+    """A solved game; methods take batches of reachable positions [B, ...]."""
 
     game: Game
     table: Table
 
     def __len__(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         return int(self.table.values.shape[0])
 
     def values(self, states: State) -> np.ndarray:
-        """float32[B, P]: what each seat gets if all play best, scaled to [-1, 1]."""
+        """float32[B, P]: the value for each seat under best play, scaled to [-1, 1]."""
         return np.asarray(self.table.values[self._rows(states)])
 
     def best(self, states: State) -> np.ndarray:
-        """bool[B, A]: the moves that keep the mover's value; none once the game is over."""
+        """bool[B, A]: the moves that keep the mover's value; none if the game is over."""
         return np.asarray(_bits(self.table.best[self._rows(states)], self.game.num_actions))
 
     def fastest(self, states: State) -> np.ndarray:
-        """bool[B, A]: of the best moves those that win fastest or, where there is nothing to win, last longest."""
+        """bool[B, A]: the best moves that win fastest or, if the mover cannot win, delay the end longest."""
         return np.asarray(_bits(self.table.fastest[self._rows(states)], self.game.num_actions))
 
     def distance(self, states: State) -> np.ndarray:
-        """int32[B]: how many moves the game still takes if all play the fastest."""
+        """int32[B]: moves to the end if every seat plays a fastest move."""
         return np.asarray(self.table.distance[self._rows(states)])
 
-    def evaluator(self, *, gap: float = 5.0) -> Evaluate:
-        """The solution as a search's evaluator, whose parameters are `table`.
-
-        Logits are 0 for the best moves and -gap for the others; a position that cannot be reached gets NaN, which
-        searches report.
-        """
-        return Perfect(self.game, self.table.where.steps_needed, gap)
-
     def _rows(self, states: State) -> Array:
-        rows = _find(self.game, self.table.where.steps_needed, self.table.where, states)
+        rows = _find(self.game, self.table.positions.steps_needed, self.table.positions, states)
         missing = np.flatnonzero(np.asarray(rows) < 0)
         if missing.size:
             unknown = jax.tree.map(lambda leaf: leaf[missing[0]], states)
-            raise SearchError(
+            raise SolverError(
                 f"Position {missing[0]} of the batch is not one of the {len(self):,} reachable positions of "
                 f"{self.game.id} that were solved:\n{self.game.draw(unknown)}"
             )
         return rows
 
 
-@dataclass(frozen=True)
-class Perfect:
-    """An evaluator that knows: its parameters are a solution's table."""
+def look_up(game: Game, table: Table, states: State, *, steps: int) -> tuple[Array, Array]:
+    """The best moves bool[B, A] and values float32[B, P] of positions; NaN if unreachable; for compiled code.
 
-    game: Game
-    steps: int
-    gap: float
-
-    def __call__(self, table: Table, states: State, key: Array) -> Evaluation:
-        rows = table.where.find(self.game, states, steps=self.steps)
-        logits = jnp.where(_bits(table.best[rows], self.game.num_actions), 0.0, -self.gap)
-        values = jnp.where((rows < 0)[:, None], jnp.nan, table.values[rows])
-        return Evaluation(logits, values)
+    `steps` is `table.positions.steps_needed`.
+    """
+    rows = table.positions.find(game, states, steps=steps)
+    return _bits(table.best[rows], game.num_actions), jnp.where((rows < 0)[:, None], jnp.nan, table.values[rows])
 
 
 def solve(
@@ -108,27 +92,27 @@ def solve(
 ) -> Solution:
     """Solve a game from its start, or from all the positions `starts` [S, ...].
 
-    Raises TooLarge if there are more than `limit` positions, and Endless if one can come again. `progress` is told each
-    ply and how many positions there are so far. Connect on 5 columns and 4 rows, 3.9 million, takes 10 s and 1.5 GB.
+    Raises TooLarge if there are more than `limit` positions, and Endless if positions can repeat. `progress` receives
+    each ply and the number of positions so far. Connect on 5 columns and 4 rows, 3.9 million, takes 10 s and 1.5 GB.
     """
     if game.chance:
-        raise SearchError(f"{game.id} has chance; only games without can be solved exactly.")
+        raise SolverError(f"{game.id} has chance; only games without chance can be solved exactly.")
     if limit < 1:
-        raise SearchError(f"limit={limit}: at least 1 position is needed.")
+        raise SolverError(f"limit={limit}: at least 1 position is needed.")
     if starts is None:
         starts = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
     graph = enumerate_positions(game, starts, limit=limit, progress=progress)
-    return Solution(game, _table(game, graph, count_back(game, graph)))
+    return Solution(game, _table(game, graph, solve_backwards(game, graph)))
 
 
-def _table(game: Game, graph: Graph, ending: Ending) -> Table:
-    place, order = index(graph.prints, graph.words)
+def _table(game: Game, graph: Graph, found: Values) -> Table:
+    index, order = build_index(graph.prints, graph.words)
     return Table(
-        where=place,
-        values=jnp.asarray(ending.values[order]),
-        best=jnp.asarray(_packed(game, graph, ending.best)[order]),
-        fastest=jnp.asarray(_packed(game, graph, ending.fastest)[order]),
-        distance=jnp.asarray(ending.distance[order]),
+        positions=index,
+        values=jnp.asarray(found.values[order]),
+        best=jnp.asarray(_packed(game, graph, found.best)[order]),
+        fastest=jnp.asarray(_packed(game, graph, found.fastest)[order]),
+        distance=jnp.asarray(found.distance[order]),
     )
 
 
@@ -149,5 +133,5 @@ def _bits(words: Array, count: int) -> Array:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _find(game: Game, steps: int, place: Index, states: State) -> Array:
-    return place.find(game, states, steps=steps)
+def _find(game: Game, steps: int, index: Index, states: State) -> Array:
+    return index.find(game, states, steps=steps)

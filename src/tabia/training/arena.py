@@ -1,45 +1,118 @@
-"""A network in training as a player: what the gate and evaluations sit at the board."""
+"""The arena: networks in training as players, and the gate that decides which one plays.
+
+With a gate, a new network takes part in self-play only after it has beaten the champion. Games start from varied
+openings, each played in every seating; a repeated game counts once.
+"""
 
 from __future__ import annotations
 
-import jax
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tabia.evaluation.match import Match, Played, play
+import jax
+import jax.numpy as jnp
+
+from tabia.core import elo
+from tabia.evaluation.match import Match, PlayedMatch, play
+from tabia.evaluation.results import match_result
 from tabia.networks import Variables
+from tabia.players.network import NetworkPlayer
 from tabia.players.player import Player
-from tabia.players.searching import MCTSPlayer, NetworkPlayer, evaluator
+from tabia.players.runs import Agent
+from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
-from tabia.search import Gumbel, Search
+from tabia.players.tree_search import AlphaZeroPlayer
+from tabia.search import Gumbel, Rule, Search
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
 
+if TYPE_CHECKING:  # a state needs the memory limits, and those the searches of the arena
+    from tabia.training.state import Counters, State
 
-def seated(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
-    """The player these weights make: with search as in `az:`, but `finish` as in the run; or the network alone."""
-    weights = _folded(plan.network, variables)
+TOGETHER = 256
+"""Games of a gate or an evaluation that are played at once, at most."""
+
+_ALPHA = 0.05  # error probabilities of the sequential test
+
+
+def make_player(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
+    """A player with these weights: the search of `az:` with the run's own evaluator, or the network alone."""
+    agent = Agent(plan.network, _folded(plan.network, variables))
     if not simulations:
-        return NetworkPlayer(plan.game, plan.network, weights, name)
-    return MCTSPlayer(make_search(plan, simulations), name, weights)
+        return NetworkPlayer(plan.game, agent, name=name)
+    return AlphaZeroPlayer(
+        plan.game,
+        agent,
+        simulations=simulations,
+        rule=_rule(plan),
+        winning_moves_first=plan.config.search.winning_moves_first,
+        name=name,
+    )
 
 
 def make_search(plan: Plan, simulations: int) -> Search:
     """The search of a player in a gate or an evaluation."""
-    rule = Gumbel(considered=plan.config.search.considered_actions, noise=0.0)
-    evaluate = evaluator(plan.game, plan.network, finish=plan.config.search.winning_moves_first)
-    return Search(plan.game, evaluate, simulations, rule)
+    return build_search(
+        plan.game,
+        plan.network,
+        rule=_rule(plan),
+        simulations=simulations,
+        winning_moves_first=plan.config.search.winning_moves_first,
+    )
 
 
-TOGETHER = 256
-"""Games of a gate or an evaluation played side by side, at most."""
+def _rule(plan: Plan) -> Rule:
+    """Gumbel without noise."""
+    return Gumbel(considered_actions=plan.config.search.considered_actions, gumbel_scale=0.0)
+
 
 _folded = jax.jit(lambda network, variables: network.fold(variables), static_argnums=0)
 
 
-def contest(
+def play_match(
     plan: Plan, one: Player, other: Player, games: int, seed: int, test: tuple[float, float, float, float] | None = None
-) -> Played:
-    """A match from varied openings, every opening in every seating."""
+) -> PlayedMatch:
+    """A match from varied openings, each in every seating."""
     try:
-        return play(Match(plan.game, (one, other), games, seed=seed, together=TOGETHER, test=test))
+        return play(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
     except PlayerError as error:
         raise TrainingError(f"{error} {DIVERGED}") from None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a gate."""
+
+    passed: bool
+    score: float  # of the new network, as a fraction of the points
+    games: int
+
+    def fields(self) -> dict[str, float | int | bool]:
+        """Plain numbers for a line of metrics."""
+        return {"gate_passed": self.passed, "gate_score": self.score, "gate_games": self.games}
+
+
+def gate_due(plan: Plan, iteration: int) -> bool:
+    """Whether the gate is held after this iteration."""
+    return plan.config.gate.kind != "none" and iteration % plan.config.gate.every == 0
+
+
+def run_gate(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdict]:
+    """Play the latest network against the champion; the state with the champion afterwards."""
+    assert state.champion is not None
+    settings = plan.config.gate
+    simulations = settings.simulations or plan.config.search.simulations
+    latest = make_player(plan, state.train_state.ema, simulations, "challenger")
+    champion = make_player(plan, state.champion, simulations, "champion")
+    test = (0.0, elo.difference(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
+    played = play_match(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
+    result = match_result(plan.game, played.records)
+    side = next(side for side in result.players if side.name == "challenger")
+    passed = {
+        "score": side.score >= settings.threshold,
+        "ratio": side.wins >= settings.threshold * side.losses and side.wins > 0,
+        "sequential": played.verdict is True,
+    }[settings.kind]
+    if passed:
+        state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
+    return state, Verdict(passed, side.score, result.games)

@@ -1,8 +1,8 @@
-"""Self-play and learning, compiled ahead for all stages of a schedule.
+"""Compilation of self-play and learning, ahead of time, for all stages of a schedule.
 
-Compiled when first called, each stage would stop the run again. The run waits for its first stage alone; the others are
-compiled side by side while it plays. They come after it, so that they need not try out again which kernels are the
-fastest on a GPU, where XLA remembers that.
+Compiled at its first call, each stage would interrupt the run. Instead the run waits for its first stage only, and the
+others compile in the background while it plays. They start after the first one, so that on a GPU XLA can reuse the
+kernels it has already tuned.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ from typing import Any, Self
 
 import jax
 
+from tabia.training.learning.learner import Learner
 from tabia.training.plan import Plan
-from tabia.training.selfplay import revisits
+from tabia.training.selfplay import openings
+from tabia.training.selfplay.play import SelfPlay
 from tabia.training.state import State, playing
 
+Part = SelfPlay | Learner
+"""What is compiled: stages with equal parts share a program."""
 
-class Ahead:
-    """What a run will play and learn with from this share of it on: its first stage compiled, the others under way.
 
-    What is compiled already costs nothing. If it is `stopped` meanwhile, nothing begins after the first stage; leaving
-    it drops what has not begun.
+class CompileAhead:
+    """Compiles the stage at `progress` and, in the background, all later ones.
+
+    What is compiled already costs nothing. If `stopped` returns True after the first stage, the others do not start;
+    leaving the block drops those that have not started.
     """
 
     def __init__(
@@ -32,14 +37,14 @@ class Ahead:
     ) -> None:
         first, *later = plan.stages_from(progress)
         self._pool = ThreadPoolExecutor(os.cpu_count())
-        self._jobs: dict[Any, Future[Any]] = {}
+        self._jobs: dict[Part, Future[Any]] = {}
         with ExitStack() as undo:
             undo.callback(self.close)
-            self._begin(_lowered([first], state))
-            waiting = _lowered(later, state)  # now: a run gives its arrays away as it goes on
+            self._start(_lowered([first], state))
+            waiting = _lowered(later, state)  # now, because the run donates its arrays once it starts
             self.wait(first)
             if not stopped():
-                self._begin(waiting)
+                self._start(waiting)
             undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -49,35 +54,35 @@ class Ahead:
         self.close()
 
     def close(self) -> None:
+        """Drop what has not started."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def wait(self, stage: Plan, watch: Callable[[str], None] = lambda doing: None) -> None:
-        """Until a stage is compiled; `watch` is told if that takes time."""
+    def wait(self, stage: Plan, enter: Callable[[str], None] = lambda phase: None) -> None:
+        """Wait until a stage is compiled; `enter` the phase "compiling" if that takes time."""
         for part in _parts(stage):
             if part in self._jobs:
                 if not self._jobs[part].done():
-                    watch("compiling")
+                    enter("compiling")
                 self._jobs[part].result()
 
-    def _begin(self, programs: dict[Any, jax.stages.Lowered]) -> None:
+    def _start(self, programs: dict[Part, jax.stages.Lowered]) -> None:
         for part in programs.keys() - self._jobs.keys():
             self._jobs[part] = self._pool.submit(programs[part].compile)
 
 
-def _parts(stage: Plan) -> list[Any]:
-    """What is compiled for a stage."""
+def _parts(stage: Plan) -> list[Part]:
     return [part for board in stage.boards for part in (board.selfplay, board.learner)]
 
 
-def _lowered(stages: Sequence[Plan], state: State) -> dict[Any, jax.stages.Lowered]:
-    """The programs of these stages by what they are of, so that stages alike share them."""
+def _lowered(stages: Sequence[Plan], state: State) -> dict[Part, jax.stages.Lowered]:
+    """The programs of these stages, ready to compile."""
     key = jax.random.key(0)
-    found: dict[Any, jax.stages.Lowered | None] = {}
+    found: dict[Part, jax.stages.Lowered | None] = {}
     for stage in stages:
         for board, (lanes, buffer) in zip(stage.boards, state.boards, strict=True):
-            again = revisits.draw(buffer, key, board.config.selfplay, board.window)
+            revisits = openings.draw_revisits(buffer, key, board.config.selfplay, board.window)
             if board.selfplay not in found:
-                found[board.selfplay] = board.selfplay.lowered(playing(state), lanes, key, again)
+                found[board.selfplay] = board.selfplay.lowered(playing(state), lanes, key, revisits)
             if board.learner not in found:
                 found[board.learner] = board.learner.lowered(state.train_state, buffer, key)
     return {part: program for part, program in found.items() if program is not None}

@@ -1,4 +1,4 @@
-"""What training refuses, and what stops it."""
+"""The exception of this package."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from tabia.core.errors import TabiaError
 
 
 class TrainingError(TabiaError):
-    """Settings that cannot be trained with, a run that cannot be used, or a run that went wrong."""
+    """A configuration, a run directory or a run that cannot be used."""
 
 
-DIVERGED = (
-    "The last checkpoint is sound; a smaller learner.learning_rate, or learner.gradient_clip, is what usually helps."
-)
-"""What to do about a network that has become unusable."""
+DIVERGED = "The last checkpoint is sound. A lower learner.learning_rate, or learner.gradient_clip, usually helps."
+"""Advice for a network whose losses or weights are no longer finite."""

@@ -1,7 +1,15 @@
-"""One iteration: some plies of self-play in every lane, then some steps of learning; and what can be said of it."""
+"""One iteration: play, store, learn; and its result in numbers.
+
+    iteration = Iteration(plan, state, number, progress)
+    iteration.store(iteration.play())
+    iteration.learn()
+
+Where a network learns several boards, each iteration plays the next one of them. Axis letters: A actions, P seats.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,111 +20,185 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.training.learning.learner import rate_at
-from tabia.training.learning.losses import Losses
+from tabia.training.errors import DIVERGED, TrainingError
+from tabia.training.learning import Losses, learning_rate_at
 from tabia.training.plan import Plan
 from tabia.training.rollback import Unguarded
-from tabia.training.selfplay import replay, revisits
+from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay.play import Plies
 from tabia.training.state import Board, State, playing
 
+COLLAPSED = 1e-4  # nats: below this entropy the policy allows a single move in every position
 
-class Seen(NamedTuple):
-    """A chunk of self-play in numbers."""
+
+class SelfPlaySummary(NamedTuple):
+    """Sums and means over the plies of an iteration."""
 
     games: Array  # games that ended
-    length: Array  # moves of all of them, openings included
-    scores: Array  # [P] the seats' scores, summed, in [-1, 1]
+    moves: Array  # moves in all of them, openings included
+    scores: Array  # [P] sum of each seat's scores, in [-1, 1] per game
     draws: Array  # games in which all seats scored the same
-    resigned: Array
-    agrees: Array  # share of moves that were the evaluator's favorite: the network's, or a win at once it was shown
-    prior: Array  # mean probability the evaluator alone gave the move played
-    first_moves: Array  # [A] how often each move opened a game from the start
+    resigned: Array  # games that ended by resignation
+    policy_agreement: Array  # fraction of moves that were the evaluator's first choice
+    played_prior: Array  # mean prior probability of the move played
+    first_moves: Array  # [A] how often each move opened a game
 
 
 @dataclass(frozen=True)
-class Report:
-    """What an iteration did; losses are None while the replay fills."""
+class IterationResult:
+    """What an iteration did; `losses` is None while the replay buffer fills."""
 
-    seen: Seen
+    selfplay: SelfPlaySummary
     losses: Losses | None
-    ready: int
-    rate: float
-    extra: dict[str, Any] = field(default_factory=dict)  # what gate and observers add
+    buffer_positions: int  # positions ready to learn from
+    learning_rate: float
+    extra: dict[str, Any] = field(default_factory=dict)  # added by the gate and by observers
 
     def fields(self) -> dict[str, Any]:
         """Plain numbers for a line of metrics."""
-        seen, games = self.seen, int(self.seen.games)
-        mean = float(1 / games) if games else None
-        found: dict[str, Any] = {"games": games, "ready": self.ready, "rate": self.rate}
-        if mean is not None:
+        summary, games = self.selfplay, int(self.selfplay.games)
+        found: dict[str, Any] = {
+            "games": games,
+            "buffer_positions": self.buffer_positions,
+            "learning_rate": self.learning_rate,
+        }
+        if games:
+            per_game = float(1 / games)
             found |= {
-                "length": float(seen.length) * mean,
-                "scores": [float(score) * mean for score in seen.scores],
-                "draws": float(seen.draws) * mean,
-                "resigned": float(seen.resigned) * mean,
+                "game_length": float(summary.moves) * per_game,
+                "scores": [float(score) * per_game for score in summary.scores],
+                "draws": float(summary.draws) * per_game,
+                "resigned": float(summary.resigned) * per_game,
             }
-        found |= {"agrees": float(seen.agrees), "prior": float(seen.prior)}
-        found["first_moves"] = {str(action): int(seen.first_moves[action]) for action in seen.first_moves.nonzero()[0]}
-        if self.losses is not None:
-            found |= {
-                f"loss_{name}" if name in ("total", "policy", "value", "board") else name: value
-                for name, value in self.losses.told().items()
-            }
-        return found | self.extra
+        found |= {
+            "policy_agreement": float(summary.policy_agreement),
+            "played_prior": float(summary.played_prior),
+            "first_moves": {
+                str(action): int(summary.first_moves[action]) for action in summary.first_moves.nonzero()[0]
+            },
+        }
+        return found | self._losses() | self.extra
+
+    def check(self, number: int, steps: int) -> None:
+        """Stop a run whose losses are not finite or whose policy has collapsed, before it can save a checkpoint."""
+        where = f"Stopped in iteration {number}, by optimizer step {steps}"
+        found = self._losses()
+        for name, value in found.items():
+            if not math.isfinite(value):
+                raise TrainingError(f"{where}: {name} is {value}. {DIVERGED}")
+        if "entropy" in found and found["entropy"] < COLLAPSED:
+            raise TrainingError(
+                f"{where}: the policy has collapsed; its mean entropy is {found['entropy']:.1e} nats. "
+                "The last checkpoint is sound. More noise (search.dirichlet_fraction, selfplay.temperature), more "
+                "opening moves, or a smaller search.value_scale keep the policy open."
+            )
+
+    def _losses(self) -> dict[str, float]:
+        return {} if self.losses is None else self.losses.to_dict()
 
 
-def run(
-    plan: Plan,
-    state: State,
-    iteration: int,
-    progress: float,
-    watch: Callable[[str], None] = lambda doing: None,
-    guard: Unguarded | None = None,
-) -> tuple[State, Report]:
-    """The iteration after `iteration` others; the same numbers give the same iteration. `watch` is told what is being done.
+class Iteration:
+    """The iteration after `number` others. The same arguments give the same iteration.
 
-    Of `state` only the replay that is added to is given away, and the `guard` is told how to restore it.
+    `state` is the run's state as far as the iteration has come. Of the state given, only the replay buffer that is
+    written to is donated; the `guard` keeps what is needed to restore it.
     """
-    guard = guard or Unguarded()
-    key = jax.random.fold_in(jax.random.key(plan.config.seed), iteration)
-    play_key, learn_key, again_key = jax.random.split(key, 3)
-    turn = iteration % len(state.boards)
-    plan, board = plan.boards[turn], state.boards[turn]
-    watch("playing")
-    with guard.computing():
-        again = revisits.draw(board.buffer, again_key, plan.config.selfplay, plan.window)
-        lanes, plies = jax.block_until_ready(plan.selfplay.play(playing(state), board.lanes, play_key, again))
-    before = replay.overwritten(board.buffer, count=plan.config.selfplay.plies, reach=plan.reach)
-    buffer = replay.add(board.buffer, plies, reach=plan.reach, decay=plan.config.targets.td_lambda)
-    guard.added(turn, buffer, before)
-    with guard.computing():
-        seen, ready = _summed(plies, plan.game.num_actions), int(_ready(buffer, plan.window))
-        train_state, losses, rate = state.train_state, None, rate_at(plan.config.learner, progress)
-        if ready >= plan.start:
-            watch("learning")
-            train_state, losses = plan.learner.learn(_copied(train_state), buffer, learn_key, rate)
-        which = {"board": plan.game.id} if len(state.boards) > 1 else {}
-        report = Report(jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, losses), ready, rate, which)
-    boards = (*state.boards[:turn], Board(lanes, buffer), *state.boards[turn + 1 :])
-    return state._replace(boards=boards, train_state=train_state), report
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: State,
+        number: int,
+        progress: float,
+        enter: Callable[[str], None] = lambda phase: None,
+        guard: Unguarded | None = None,
+    ) -> None:
+        key = jax.random.fold_in(jax.random.key(plan.config.seed), number)
+        self._play_key, self._learn_key, self._revisit_key = jax.random.split(key, 3)
+        self._turn = number % len(state.boards)
+        self.plan, self.state = plan.boards[self._turn], state
+        self._learning_rate = learning_rate_at(self.plan.config.learner, progress)
+        self._enter, self._guard = enter, guard or Unguarded()
+        self._summary: SelfPlaySummary | None = None
+        self._losses: Losses | None = None
+        self._buffer_positions = 0
+
+    def play(self) -> Plies:
+        """Play some plies in every lane with the network that plays."""
+        plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]
+        self._enter("playing")
+        with self._guard.computing():
+            revisits = openings.draw_revisits(buffer, self._revisit_key, plan.config.selfplay, plan.window)
+            lanes, plies = jax.block_until_ready(
+                plan.selfplay.play(playing(self.state), lanes, self._play_key, revisits)
+            )
+        self._put(Board(lanes, buffer))
+        return plies
+
+    def store(self, plies: Plies) -> None:
+        """Write plies to the replay buffer, with the outcomes of the games they ended."""
+        plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]
+        before = replay.overwritten(buffer, count=plan.config.selfplay.plies, reach=plan.reach)
+        buffer = replay.add(buffer, plies, reach=plan.reach, td_lambda=plan.config.targets.td_lambda)
+        self._guard.added(self._turn, buffer, before)
+        self._put(Board(lanes, buffer))
+        with self._guard.computing():
+            self._summary = jax.tree.map(np.asarray, _summarize(plies, plan.game.num_actions))
+            self._buffer_positions = int(_ready_positions(buffer, plan.window))
+
+    def learn(self) -> None:
+        """Take some optimizer steps on samples from the replay buffer, once it holds enough positions."""
+        if self._buffer_positions < self.plan.min_positions:
+            return
+        buffer = self.state.boards[self._turn].buffer
+        self._enter("learning")
+        with self._guard.computing():
+            train_state, losses = self.plan.learner.learn(
+                _copied(self.state.train_state), buffer, self._learn_key, self._learning_rate
+            )
+            self._losses = jax.tree.map(np.asarray, losses)
+        self.state = self.state._replace(train_state=train_state)
+
+    @property
+    def result(self) -> IterationResult:
+        """The numbers of the iteration, once plies are stored."""
+        assert self._summary is not None
+        board = {"board": self.plan.game.id} if len(self.state.boards) > 1 else {}
+        return IterationResult(
+            selfplay=self._summary,
+            losses=self._losses,
+            buffer_positions=self._buffer_positions,
+            learning_rate=self._learning_rate,
+            extra=board,
+        )
+
+    def _put(self, board: Board) -> None:
+        boards = self.state.boards
+        self.state = self.state._replace(boards=(*boards[: self._turn], board, *boards[self._turn + 1 :]))
 
 
-_ready = jax.jit(replay.ready_positions, static_argnums=1)
-_copied = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree))  # learning gives its argument away
+def run(plan: Plan, state: State, number: int, progress: float) -> tuple[State, IterationResult]:
+    """A whole iteration: the state after it, and its result."""
+    iteration = Iteration(plan, state, number, progress)
+    iteration.store(iteration.play())
+    iteration.learn()
+    return iteration.state, iteration.result
+
+
+_ready_positions = jax.jit(replay.ready_positions, static_argnums=1)
+_copied = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree))  # learning donates its argument
 
 
 @partial(jax.jit, static_argnums=1)
-def _summed(plies: Plies, num_actions: int) -> Seen:
-    ended, level = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
-    first = jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0)
-    return Seen(
-        ended.sum(),
-        jnp.where(ended, plies.ply + 1, 0).sum(),
-        jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
-        (ended & level).sum(),
-        plies.resigned.sum(),
-        plies.agrees.mean(),
-        plies.prior.mean(),
-        first,
+def _summarize(plies: Plies, num_actions: int) -> SelfPlaySummary:
+    ended, drawn = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
+    return SelfPlaySummary(
+        games=ended.sum(),
+        moves=jnp.where(ended, plies.ply + 1, 0).sum(),
+        scores=jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
+        draws=(ended & drawn).sum(),
+        resigned=plies.resigned.sum(),
+        policy_agreement=plies.agrees.mean(),
+        played_prior=plies.prior.mean(),
+        first_moves=jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0),
     )

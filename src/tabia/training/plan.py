@@ -1,4 +1,4 @@
-"""From a configuration to the parts that run: self-play, learner, and the rows of the replay."""
+"""The plan of a run: its configuration turned into self-play, a learner, and the size of the replay buffer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tabia.training.selfplay.play import SelfPlay
 
 @dataclass(frozen=True)
 class Plan:
-    """What a configuration means for its game."""
+    """A configuration applied to its game."""
 
     config: Config
 
@@ -29,7 +29,7 @@ class Plan:
 
     @cached_property
     def boards(self) -> tuple[Plan, ...]:
-        """The plan for each board the network learns, this one first."""
+        """The plan for each board that the network learns, this one first."""
         return self, *(Plan(replace(self.config, game=other, other_boards=())) for other in self.config.other_boards)
 
     @cached_property
@@ -41,16 +41,27 @@ class Plan:
     def selfplay(self) -> SelfPlay:
         config = self.config
         return SelfPlay(
-            self.game, self.network, config.search, config.selfplay, config.targets.policy, config.learner.precision
+            game=self.game,
+            network=self.network,
+            search=config.search,
+            settings=config.selfplay,
+            target=config.targets.policy,
+            precision=config.learner.precision,
         )
 
     @cached_property
     def learner(self) -> Learner:
-        return Learner(self.game, self.network, self.config.learner, self.config.targets, self.window)
+        return Learner(
+            game=self.game,
+            network=self.network,
+            settings=self.config.learner,
+            targets=self.config.targets,
+            window=self.window,
+        )
 
     @property
     def window(self) -> int:
-        """Rows of the replay the learner draws from."""
+        """The newest rows of the replay buffer, from which the learner samples."""
         replay, selfplay = self.config.replay, self.config.selfplay
         if replay.iterations:
             return replay.iterations * selfplay.plies
@@ -58,58 +69,50 @@ class Plan:
 
     @property
     def reach(self) -> int:
-        """Rows back to which the end of a game can matter."""
+        """How many rows back the end of a game can reach."""
         return self.game.max_moves + self.config.selfplay.plies
 
     @property
     def rows(self) -> int:
-        """Rows of the ring: the widest window, but at least the longest game, so that none is lost; whole chunks."""
+        """Rows of the replay buffer: the widest window or the longest game, rounded up to whole iterations."""
         plies = self.config.selfplay.plies
         return -(-max(*(stage.window for stage in self.stages), self.reach) // plies) * plies
 
     @cached_property
     def stages(self) -> tuple[Plan, ...]:
-        """The plan as it is from the start on and from every change its schedule makes."""
+        """The plan at the start and after every change of its schedule."""
         return self.stages_from(0.0)
 
     def stages_from(self, progress: float) -> tuple[Plan, ...]:
-        """The plan as it stands at a share of the run and as every later change of the schedule makes it."""
+        """The plan at this progress and after every later change of its schedule."""
         later = (start for start in self.config.changes if start > progress)
         return tuple(Plan(self.config.at(start)) for start in (progress, *later))
 
     @property
-    def start(self) -> int:
-        """Positions to wait for before learning."""
+    def min_positions(self) -> int:
+        """Positions that must be ready before learning starts."""
         return self.config.replay.min_positions or 4 * self.config.learner.batch_size
 
     def check(self) -> None:
-        """Refuse what the game cannot do, now or later in the schedule."""
+        """Refuse settings that do not fit the game, at any stage of the schedule."""
         names = [board.game.id for board in self.boards]
         if len(set(names)) < len(names):
             raise TrainingError(f"other_boards names a board twice: {', '.join(names)}.")
         for stage in self.stages:
             for board in stage.boards:
-                board.check_now(iterations=self.config.iterations // len(names))
-                board.check_like(self)
+                board._check_settings(iterations=self.config.iterations // len(names))
+                board._check_same_game(self)
 
-    def _can_teach(self, spec: str) -> bool:
-        return not names_code(spec) and isinstance(
-            make_player(spec, self.game), RandomPlayer | GreedyPlayer | InitializePlayer
-        )
-
-    def check_like(self, first: Plan) -> None:
-        """Refuse a board that the first one's weights do not fit."""
+    def _check_same_game(self, first: Plan) -> None:
+        """Refuse a board that the weights for the first one do not fit."""
         mine, its = self.game, first.game
-        same = (mine.name, mine.num_players, mine.observation_shape[2]) == (
-            its.name,
-            its.num_players,
-            its.observation_shape[2],
-        )
-        if not same:
-            raise TrainingError(f"other_boards: {mine.id} is not {its.id} on another board, so no network fits both.")
+        if _kind(mine) != _kind(its):
+            raise TrainingError(
+                f"other_boards: {mine.id} is not {its.id} on another board, so one network cannot learn both."
+            )
 
-    def check_now(self, *, iterations: int) -> None:
-        """The same for the settings as they stand, and the iterations this board has."""
+    def _check_settings(self, *, iterations: int) -> None:
+        """Refuse settings of this stage that do not fit this board and its number of iterations."""
         config, game = self.config, self.game
         if config.selfplay.opening_moves >= game.max_moves:
             raise TrainingError(
@@ -117,26 +120,44 @@ class Plan:
                 f"{game.max_moves} moves."
             )
         if config.selfplay.resign_threshold and game.num_players != 2:
-            raise TrainingError(f"selfplay.resign_threshold is for two seats; {game.id} has {game.num_players}.")
+            raise TrainingError(
+                f"selfplay.resign_threshold works for two seats only; {game.id} has {game.num_players}. Set it to 0."
+            )
         if config.search.winning_moves_first and game.chance:
             raise TrainingError(
-                "search.winning_moves_first does not go with games of chance: what a move brings is not known."
+                f"search.winning_moves_first does not work for games of chance, such as {game.id}. Set it to false."
             )
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
-            raise TrainingError("search.cut_loops does not go with games of chance.")
+            raise TrainingError(f"search.cut_loops does not work for games of chance, such as {game.id}.")
         if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):
             raise TrainingError(
-                f"selfplay.teacher={config.selfplay.teacher!r}: random, greedy and initialize can teach."
+                f"selfplay.teacher={config.selfplay.teacher!r}: only random, greedy and initialize can teach."
             )
-        held = self.rows * config.selfplay.games
-        if config.learner.batch_size > held:
+        self._check_replay(iterations)
+
+    def _check_replay(self, iterations: int) -> None:
+        """Refuse a replay buffer smaller than a batch, or one that does not fill before the run ends."""
+        config, capacity = self.config, self.rows * self.config.selfplay.games
+        if config.learner.batch_size > capacity:
             raise TrainingError(
-                f"learner.batch_size={config.learner.batch_size} is more than the replay's {held} positions."
+                f"learner.batch_size={config.learner.batch_size} is more than the {capacity} positions of the replay "
+                "buffer. Lower it, or raise replay.positions."
             )
-        fill = self.start / config.selfplay.games
-        if not config.minutes and fill > iterations * config.selfplay.plies:
+        played = iterations * config.selfplay.plies * config.selfplay.games
+        if not config.minutes and self.min_positions > played:
             raise TrainingError(
-                f"The run ends before learning begins: {iterations} iterations play "
-                f"{iterations * config.selfplay.plies * config.selfplay.games:,} positions, and learning waits for "
-                f"{self.start:,}. Raise iterations, or lower replay.min_positions or learner.batch_size."
+                f"The run ends before learning begins: {iterations} iterations play {played:,} positions, and learning "
+                f"waits for {self.min_positions:,}. Raise iterations, or lower replay.min_positions or "
+                "learner.batch_size."
             )
+
+    def _can_teach(self, spec: str) -> bool:
+        """Whether a player is one of those whose policy can be compiled into self-play."""
+        return not names_code(spec) and isinstance(
+            make_player(spec, self.game), RandomPlayer | GreedyPlayer | InitializePlayer
+        )
+
+
+def _kind(game: Game) -> tuple[str, int, int]:
+    """What boards must share for one network to play them: the rules, the seats, the planes."""
+    return game.name, game.num_players, game.observation_shape[2]

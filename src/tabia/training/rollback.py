@@ -1,8 +1,8 @@
-"""Stopping in the middle of an iteration: the run as it was before it, so that another thread can save that.
+"""Stopping in the middle of an iteration: another thread can save the run as it was before that iteration.
 
-An iteration may be one compiled program that runs for minutes. Whoever cannot wait for it saves the run as it was
-before the iteration, which a resumed run then repeats exactly. The thread that trains holds a lock except where it
-computes for long and changes nothing of that; taking the lock there takes the run over.
+An iteration may be one compiled program that runs for minutes. A caller that cannot wait saves the run as it was before
+the iteration, and a resumed run repeats it exactly. The training thread holds a lock, except while it computes for long
+without changing what a rollback needs; a thread that acquires the lock then has taken over the run.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from tabia.training.state import Counters, State
 
 
 class Unguarded:
-    """An iteration that nobody interrupts."""
+    """An iteration that cannot be interrupted."""
 
     def computing(self) -> AbstractContextManager[None]:
-        """Around anything that takes long."""
+        """Wrap anything that takes long."""
         return nullcontext()
 
     def added(self, turn: int, buffer: ReplayBuffer, before: Overwritten) -> None:
-        """The replay of this board became `ring`, which overwrote `before`."""
+        """Note that the replay buffer of this board is now `buffer`, which overwrote `before`."""
 
 
 class Guard(Unguarded):
-    """Keeps what is needed to restore a run as it was before the running iteration."""
+    """Keeps what is needed to restore a run to the start of the current iteration."""
 
     def __init__(self) -> None:
-        self.lock = Lock()  # held by the thread that trains, except while it is `computing`
+        self.lock = Lock()  # held by the training thread, except while it is `computing`
         self._before: tuple[State, Counters] | None = None  # None between two iterations
         self._added: tuple[int, ReplayBuffer, Overwritten] | None = None
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Let another thread take the run over meanwhile, after which this thread never leaves the block."""
+        """Let another thread take over the run meanwhile; then this thread never leaves the block."""
         self.lock.release()
         try:
             yield
@@ -47,7 +47,7 @@ class Guard(Unguarded):
 
     @contextmanager
     def iteration(self, state: State, counters: Counters) -> Iterator[None]:
-        """Around an iteration that begins with these."""
+        """Wrap an iteration that starts from these."""
         self._before = state, replace(counters)
         try:
             yield
@@ -58,7 +58,7 @@ class Guard(Unguarded):
         self._added = turn, buffer, before
 
     def restored(self) -> tuple[State, Counters] | None:
-        """The run before the running iteration, its replay in NumPy if that had changed; None between two."""
+        """The run before the current iteration, None between two; a changed replay buffer is restored in NumPy."""
         if self._before is None or self._added is None:
             return self._before
         (state, counters), (turn, buffer, before) = self._before, self._added

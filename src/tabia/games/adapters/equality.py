@@ -1,7 +1,7 @@
-"""When two positions of a plain Python class are equal: Python values as words that compiled code can compare.
+"""Hashes Python values to words, so that compiled code can compare positions of a plain Python class.
 
-Values that Python calls equal have equal words, and values that differ have different ones (up to a collision of a
-128-bit hash): numbers, text, None, lists, tuples, sets, dictionaries and NumPy arrays of them, and plain objects.
+Equal values have equal words, and different values have different words (up to a collision of a 128-bit hash). Values
+are numbers, text, None, lists, tuples, sets, dictionaries and NumPy arrays of them, and plain objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WORDS = 4  # of 32 bits
 
 
 class Incomparable(Exception):
-    """A value that cannot be compared; its text says of which type."""
+    """A value that cannot be compared; the message gives its type."""
 
 
 def words(value: Any) -> np.ndarray:
@@ -29,7 +29,7 @@ def words(value: Any) -> np.ndarray:
 
 
 def of_attributes(position: Any) -> np.ndarray:
-    """uint32[4]: equal for objects of one class with equal attributes; Incomparable if they may remember more."""
+    """uint32[4]: equal for objects of one class with equal attributes; Incomparable if they may hold other state."""
     held = _attributes(position)
     for name, value in held.items():
         try:
@@ -39,15 +39,15 @@ def of_attributes(position: Any) -> np.ndarray:
     return words(held)
 
 
-class _Plain:
-    """An object that remembers its attributes and nothing else."""
+class _PlainObject:
+    """An object with attributes and no other state."""
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """All that an object remembers, if that is what `vars` says."""
+    """The whole state of an object, if `vars` shows it."""
     kind = type(value)
-    # An object with more memory than this, such as a list or a random generator, keeps something out of sight.
-    if kind.__basicsize__ != _Plain.__basicsize__ or any(vars(base).get("__slots__") for base in kind.__mro__):
+    # A larger object, such as a list or a random generator, has hidden state.
+    if kind.__basicsize__ != _PlainObject.__basicsize__ or any(vars(base).get("__slots__") for base in kind.__mro__):
         raise Incomparable(f"a {kind.__name__}")
     return vars(value)
 
@@ -70,7 +70,7 @@ def _encoded(value: Any) -> bytes:  # noqa: PLR0911  (one line per kind)
     if isinstance(value, bytes | bytearray):
         return _framed(b"b", bytes(value))
     if getattr(value, "__dict__", None) and isinstance(value, list | tuple | deque | set | frozenset | dict):
-        raise Incomparable(f"a {type(value).__name__}")  # it remembers more than it contains
+        raise Incomparable(f"a {type(value).__name__}")  # it has attributes besides its content
     if isinstance(value, list | tuple | deque):
         return _framed(b"l", b"".join(map(_encoded, value)))
     if isinstance(value, set | frozenset):

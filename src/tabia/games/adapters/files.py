@@ -1,7 +1,7 @@
-"""A game of your own, from a file: `path/to/nim.py:Nim`, with parameters `nim.py:Nim:heaps=3`.
+"""A game from a user's Python file: `path/to/nim.py:Nim`, with parameters `nim.py:Nim:heaps=3`.
 
-The class is either a subclass of `Game` (array rules) or a plain Python class, which the host adapter turns into a
-game. Array rules are traced once here, so that a mistake is reported before anything is compiled.
+The class is either a subclass of `Game` (array rules) or a plain Python class for the host adapter. Array rules are
+traced once, so that mistakes are reported before anything is compiled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tabia.games import parameters
 from tabia.games.adapters import source, tracing
 from tabia.games.adapters.host import HostGame
 from tabia.games.adapters.source import Source
@@ -21,11 +20,11 @@ from tabia.games.game import Game
 
 
 def load(path: str, name: str, given: Mapping[str, str] | None = None) -> Game:
-    """The game that a class of a Python file defines, with the parameters given as text."""
+    """The game of a class in a Python file, with parameters given as text."""
     found = source.load(path, name)
     try:
-        values = parameters.read(found.rules, given or {}, also=["history"])
-    except parameters.ParameterError as error:
+        values = source.read_parameters(found.rules, given or {}, also=["history"])
+    except source.ParameterError as error:
         raise GameError(f"{found.place}: {error}") from None
     return _made(found, tuple(values.items()))
 
@@ -34,7 +33,7 @@ def load(path: str, name: str, given: Mapping[str, str] | None = None) -> Game:
 def _made(found: Source, values: tuple[tuple[str, Any], ...]) -> Game:
     if issubclass(found.rules, Game):
         return _array_rules(found, dict(values))
-    changed = tuple(parameters.changed(found.rules, dict(values)).items())
+    changed = tuple(source.changed_parameters(found.rules, dict(values)).items())
     return HostGame(found.rules, found.path, changed, found.definition)
 
 
@@ -44,35 +43,35 @@ def _array_rules(found: Source, values: dict[str, Any]) -> Game:
     if missing:
         line = inspect.getsourcelines(rules)[1]
         raise GameError(
-            f"{found.path}, line {line}, class {rules.__name__}: to be a game it still needs {', '.join(missing)} "
+            f"{found.path}, line {line}, class {rules.__name__}: a game also needs {', '.join(missing)} "
             "(see tabia/games/game.py)."
         )
     if not getattr(getattr(rules, "__dataclass_params__", None), "frozen", False):
-        raise GameError(f"{found.place}: a game is a constant; write @dataclass(frozen=True) above the class.")
+        raise GameError(f"{found.place}: a game must be immutable; write @dataclass(frozen=True) above the class.")
     try:
         game = _named(found)(**values)
     except GameError:
         raise
     except Exception as error:
-        shown = parameters.text(values) or "its default parameters"
-        raise GameError(f"{found.place}: it cannot be made with {shown}: {error}") from None
+        shown = source.parameters_text(values) or "its default parameters"
+        raise GameError(f"{found.place}: it cannot be created with {shown}: {error}") from None
     tracing.check(game, found)
     return game
 
 
 @cache
 def _named(found: Source) -> Any:
-    """The same class, whose id says where it comes from, so that the game can be made again."""
+    """A subclass whose id names the file, so that the game can be made again."""
 
-    def spelled(game: Any) -> str:
+    def full_id(game: Any) -> str:
         values = {field.name: getattr(game, field.name) for field in dataclasses.fields(game) if field.init}
-        set_ = parameters.text(parameters.changed(found.rules, values))
-        return f"{found.id}:{set_}" if set_ else found.id
+        parameters = source.parameters_text(source.changed_parameters(found.rules, values))
+        return f"{found.id}:{parameters}" if parameters else found.id
 
-    described = {
-        "id": property(spelled),
+    members = {
+        "id": property(full_id),
         "definition": property(lambda _: found.definition),
         "__doc__": found.rules.__doc__,
         "__module__": found.rules.__module__,
     }
-    return dataclasses.dataclass(frozen=True)(type(found.rules.__name__, (found.rules,), described))
+    return dataclasses.dataclass(frozen=True)(type(found.rules.__name__, (found.rules,), members))

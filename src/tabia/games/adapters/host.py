@@ -1,11 +1,11 @@
-"""Any plain Python class as a game: its objects live on the host, a state here is the list of moves played.
+"""Any plain Python class as a game: its objects live on the host, and a state is the list of moves played.
 
-A class needs three numbers and five methods (`plain.REQUIRED`), and no JAX. Each `step` makes one call to the host for
-a whole batch, with the batch's move lists; the host finds the object before the move, copies it, plays the move
-and reads off what the class says. Objects it has made are kept for the next call; a forgotten one is
-played again from its moves. Chance has no place here: the same moves must lead to the same position.
+A class needs three numbers and five methods (`plain.REQUIRED`), and no JAX. Each `step` makes one host callback for a
+whole batch of move lists: the host finds the object before the move, copies it, plays the move and reads what the
+class says about it. Objects are cached; a missing one is replayed from its moves. Chance is not supported: the same
+moves must lead to the same position.
 
-Parameters are the arguments of `__init__`. Two positions are equal if position() of the class returns the same, or,
+Parameters are the arguments of `__init__`. Two positions are equal if position() of the class returns equal values or,
 without that method, if all attributes of the objects are equal.
 """
 
@@ -23,14 +23,16 @@ from jax import Array
 from tabia.games import drawing
 from tabia.games.adapters.objects import Objects
 from tabia.games.adapters.plain import Facts, Moves, Plain
+from tabia.games.adapters.source import parameters_text
 from tabia.games.game import Game, Key, Symmetry
-from tabia.games.parameters import text as parameters_text
 
 
 class State(NamedTuple):
-    played: Array  # int32[max_moves], -1 where no move has been played
-    length: Array  # int32, moves played
-    facts: Facts  # what the class says of the position
+    """The moves played, and what the class says about the position."""
+
+    played: Array  # int32[max_moves], padded with -1
+    length: Array  # int32, the number of moves
+    facts: Facts
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class HostGame(Game):
     """A game written as a plain Python class."""
 
     rules: type
-    path: str = ""  # the file it came from, as ids spell it
-    parameters: tuple[tuple[str, Any], ...] = ()  # those that differ from the defaults
+    path: str = ""  # its file, as in the id
+    parameters: tuple[tuple[str, Any], ...] = ()  # those that are not defaults
     code: str = ""  # a digest of the code in the file
     plain: Plain = field(init=False, repr=False, compare=False)
     objects: Objects = field(init=False, repr=False, compare=False)
@@ -102,7 +104,7 @@ class HostGame(Game):
     def step(self, state: State, action: Array, key: Key | None = None) -> State:
         action = jnp.asarray(action, jnp.int32)
         moved = jnp.any((jnp.arange(self.num_actions) == action) & state.facts.legal)
-        # An illegal action asks the host for the same position again, so the user's class never sees it.
+        # An illegal action asks for the same position again, so the user's class never sees it.
         here = (jnp.arange(self.max_moves) == state.length) & moved
         played, length = jnp.where(here, action, state.played), state.length + moved
         return State(played, length, self._ask(self.objects.facts, self._start, played, length))
@@ -128,21 +130,21 @@ class HostGame(Game):
         return self._ask(self.objects.heuristics, np.zeros(self.num_players, np.float32), state.played, state.length)
 
     def position(self, state: State) -> Array:
-        """uint32[4]: equal for positions that the class, or else its attributes, cannot tell apart."""
+        """uint32[4]: equal for equal positions."""
         return state.facts.words
 
     @property
     def position_note(self) -> str:
         if self.plain.compares:
             return ""
-        named, define = self.rules.__name__, "Define position(), which returns what tells positions apart"
+        named, define = self.rules.__name__, "Define position(), which returns what distinguishes positions"
         if self.plain.incomparable:
             why = f"objects of {named} cannot be compared: {self.plain.incomparable}"
             return f"Move sequences were counted, because {why}. {define}."
         held = ", ".join(vars(self.plain.first))
         return (
-            f"Positions of {named} were told apart by all its attributes ({held}). If one of them does not matter for "
-            f"the rest of the game, such as a log of moves: {define[0].lower()}{define[1:]}."
+            f"Positions of {named} were compared by all attributes ({held}). If one of them does not matter for the "
+            f"rest of the game, such as a log of moves: {define[0].lower()}{define[1:]}."
         )
 
     @cached_property
@@ -154,7 +156,7 @@ class HostGame(Game):
         return self.objects.copy(self._moves(state))
 
     def move_name(self, action: int, state: State | None = None) -> str:
-        """The class's own `move_name`, asked in a position; without one a move is its number."""
+        """The class's own `move_name` in a position; otherwise the action's number."""
         if state is None or not hasattr(self.rules, "move_name"):
             return str(int(action))
         return str(self.objects.call(self._moves(state), "move_name", int(action)))
@@ -179,8 +181,8 @@ class HostGame(Game):
         return f"seat {int(state.facts.mover) + 1} to move"
 
     def _ask(self, question: Any, answer: Any, played: Array, length: Array) -> Any:
-        """The host's answer for one position, or in one call for a batch of them."""
-        if not isinstance(played, jax.core.Tracer):  # errors of the user's class then reach the caller as they are
+        """Call the host once, for one position or a batch of them."""
+        if not isinstance(played, jax.core.Tracer):  # the caller then gets the errors of the user's class directly
             return jax.tree.map(jnp.asarray, question(np.asarray(played), np.asarray(length)))
         shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), answer)
         return jax.pure_callback(question, shapes, played, length, vmap_method="broadcast_all")

@@ -1,7 +1,7 @@
-"""The host's side of a plain Python game: its objects, kept by the moves that led to them.
+"""The objects of a plain Python game, cached by the moves that lead to them.
 
-A position is made from the one before it: copied, and one move played. What the user's class raises while
-compiled code is asking comes back wrapped by JAX; `said_plainly` unwraps it.
+A position is made by copying the previous one and playing a move. JAX wraps what the user's class raises inside a
+compiled program; `unwrap_errors` unwraps it.
 """
 
 from __future__ import annotations
@@ -21,66 +21,66 @@ import numpy as np
 from tabia.games.adapters.plain import NO_CHANCE, Facts, Moves, Plain
 from tabia.games.errors import GameError, refusal_in
 
-_MEMORY, _MOST = 1 << 26, 1 << 16  # bytes of facts, and positions, kept at a time
-_TRIAL = 500  # moves of the games played before a class is taken
-_PAIRS = 200  # pairs of equal positions that are compared then
+_MEMORY, _MOST = 1 << 26, 1 << 16  # the most bytes of facts, and positions, in the cache
+_TRIAL = 500  # moves of the random games that test a class
+_PAIRS = 200  # pairs of equal positions that are compared in the test
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     position: Any  # an object of the user's class
     seats: Moves  # who played each move
     facts: Facts
 
 
 class Objects:
-    """Positions of one class by the moves that led to them, the least recently used forgotten first."""
+    """A least-recently-used cache of the positions of one class."""
 
     def __init__(self, plain: Plain) -> None:
         self._plain = plain
-        self._kept: OrderedDict[Moves, _Kept] = OrderedDict()
+        self._kept: OrderedDict[Moves, _Cached] = OrderedDict()
         per_position = 4 * plain.num_players * int(np.prod(plain.shape)) + plain.num_actions + 1024
         self._most = max(256, min(_MOST, _MEMORY // per_position))
-        self._lock = threading.Lock()  # several devices may ask at once
+        self._lock = threading.Lock()  # several devices may call at once
 
     def facts(self, played: Any, lengths: Any) -> Facts:
-        """What the class says after each of the move lists `played` [..., max_moves], cut at `lengths` [...]."""
+        """The facts after each of the move lists `played` [..., max_moves] of `lengths` [...]."""
         return self._each(lambda moves: self._at(moves).facts, played, lengths)
 
     def heuristics(self, played: Any, lengths: Any) -> Any:
-        """float32[..., P]: the class's own judgment of each position."""
+        """float32[..., P]: the class's heuristic of each position."""
         return self._each(lambda moves: self._plain.heuristic(self._at(moves).position, moves), played, lengths)
 
     def call(self, moves: Moves, method: str, *given: Any) -> Any:
-        """What a method of the class says after these moves."""
+        """Call a method of the object after these moves."""
         with self._lock:
             return self._plain.call(self._at(moves).position, moves, method, *given)
 
     def copy(self, moves: Moves) -> Any:
-        """The class's own object after these moves, for the caller to change."""
+        """A copy of the object after these moves."""
         with self._lock:
             return self._plain.call(copy, moves, "deepcopy", self._at(moves).position)
 
     def try_out(self) -> None:
-        """Play a few random games, so that a class that cannot be played is refused before it is compiled.
+        """Play a few random games, so that a broken class is refused before anything is compiled.
 
-        Each is played on copies, as always, and on one object from start to end, which must say the same. So must
-        positions that are equal by different moves.
+        Each game is played on copies and on one object from start to end; both must agree. So must equal positions
+        that different moves lead to.
         """
         moves: Moves = ()
-        lots, whole = random.Random(0), self._plain.start()
+        dice, whole = random.Random(0), self._plain.start()
         for _ in range(_TRIAL):
             kept = self._at(moves)
             self._compare(kept, self._plain.read(whole, moves, kept.seats), moves)
             if kept.facts.over:
                 moves, whole = (), self._plain.start()
             else:
-                move = int(lots.choice(np.flatnonzero(kept.facts.legal)))
+                move = int(dice.choice(np.flatnonzero(kept.facts.legal)))
                 self._plain.call(whole, moves, "apply", move)
                 moves = (*moves, move)
         self._compare_equals()
 
     def _compare_equals(self) -> None:
-        """Equal positions have the same facts, and lead to equal positions by the same move."""
+        """Check that equal positions have the same facts, and that the same move leads to equal positions."""
         met: dict[bytes, Moves] = {}
         pairs = 0
         for moves in [*self._first_positions(), *self._kept.copy()]:
@@ -93,7 +93,7 @@ class Objects:
                 return
 
     def _first_positions(self) -> list[Moves]:
-        """The first positions of the game, breadth first: where different orders of moves meet soonest."""
+        """The first positions of the game, breadth first, where transpositions appear soonest."""
         found: list[Moves] = [()]
         for moves in found:
             if len(found) > _PAIRS:
@@ -104,7 +104,7 @@ class Objects:
     def _compare_pair(self, one: Moves, other: Moves) -> None:
         first, second = self._at(one).facts, self._at(other).facts
         if first.over != second.over or not np.array_equal(first.legal, second.legal):
-            raise self._unequal(one, other, "legal_moves() or is_over() says something else")
+            raise self._unequal(one, other, "legal_moves() or is_over() differs")
         for move in np.flatnonzero(first.legal).tolist():
             after = [self._at((*moves, move)).facts.words for moves in (one, other)]
             if not np.array_equal(*after):
@@ -115,9 +115,9 @@ class Objects:
         earlier = f"after moves {' '.join(map(str, one))}" if one else "at the start"
         return self._plain.fault(subject, other, f"{verb} the same as {earlier}, but {what}")
 
-    def _compare(self, kept: _Kept, whole: Facts, moves: Moves) -> None:
+    def _compare(self, kept: _Cached, whole: Facts, moves: Moves) -> None:
         if not jax.tree.all(jax.tree.map(np.array_equal, kept.facts, whole)):
-            found = "led to two different positions when played twice: its objects share something, or draw lots"
+            found = "led to two different positions when played twice: its objects share state or use random numbers"
             raise self._plain.fault("apply(move)", moves, f"{found} ({NO_CHANCE})")
 
     def _each(self, answer: Callable[[Moves], Any], played: Any, lengths: Any) -> Any:
@@ -127,8 +127,8 @@ class Objects:
             answers = [answer(tuple(row[:n].tolist())) for row, n in zip(rows, counts.reshape(-1), strict=True)]
         return jax.tree.map(lambda *leaves: np.stack(leaves).reshape(counts.shape + np.shape(leaves[0])), *answers)
 
-    def _at(self, moves: Moves) -> _Kept:
-        """The position after these moves, made from the longest beginning that is still kept."""
+    def _at(self, moves: Moves) -> _Cached:
+        """The position after these moves, made from the longest prefix in the cache."""
         known = len(moves)
         while known and moves[:known] not in self._kept:
             known -= 1
@@ -146,26 +146,26 @@ class Objects:
             seats = (*before.seats, int(before.facts.mover))
         else:
             position, seats = self._plain.start(), ()
-        self._kept[moves] = _Kept(position, seats, self._plain.read(position, moves, seats))
+        self._kept[moves] = _Cached(position, seats, self._plain.read(position, moves, seats))
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
 
 @contextmanager
-def said_plainly() -> Iterator[None]:
-    """Turn the error JAX makes of a GameError raised on the host back into that GameError."""
+def unwrap_errors() -> Iterator[None]:
+    """Raise the GameError inside an error of a JAX host callback."""
     try:
         yield
-    except Exception as error:  # a RuntimeError or a ValueError, depending on where the answer was first read
+    except Exception as error:  # a RuntimeError or a ValueError, depending on where the result is first read
         refusal = refusal_in(error)
         if refusal is None or refusal is error:
             raise
         raise refusal from None
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """JAX logs the traceback of every failed call to the host; a GameError says all there is to say."""
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    """Whether to log a failed callback; for a GameError the message is enough."""
     return not (record.exc_info and isinstance(record.exc_info[1], GameError))
 
 
-logging.getLogger("jax._src.callback").addFilter(_is_news)
+logging.getLogger("jax._src.callback").addFilter(_is_unexpected)

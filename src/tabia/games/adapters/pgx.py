@@ -1,8 +1,8 @@
-"""The games of the pgx library behind our protocol: `pgx:chess`, `pgx:go_9x9`, `pgx:hex`.
+"""Games of the pgx library: `pgx:chess`, `pgx:go_9x9`, `pgx:hex`.
 
-pgx draws by lot which player begins; here seat 0 always does, so that seats and pgx's players are the same
-thing and a game without dice starts from one state, whatever the key. pgx punishes an illegal action and forgets
-the result when stepped past the end; here both leave the state as it was.
+pgx chooses the first player at random; here it is always seat 0, so seats are pgx's players and a game without dice
+has one start for all keys. In pgx an illegal action loses, and a step after the end resets the rewards; here neither
+changes the state.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ BOARDS: dict[str, stones.Board] = {
     "shogi": pieces.Shogi(),
     "tic_tac_toe": stones.TicTacToe(),
 }
-"""What we add to each game pgx has: names of moves, drawing, symmetries, the bound on its length."""
+"""What the adapter adds to each game: move names, drawings, symmetries, the longest game."""
 
 _REFUSED = {
-    "hides cards from the players": ("kuhn_poker", "leduc_holdem", "bridge_bidding", "sparrow_mahjong", "mahjong"),
+    "has hidden information": ("kuhn_poker", "leduc_holdem", "bridge_bidding", "sparrow_mahjong", "mahjong"),
     "has a single player": (
         "2048",
         "minatar-asterix",
@@ -54,22 +54,22 @@ _REFUSED = {
 
 
 def make(name: str) -> Game:
-    """The game pgx knows by this name; GameError if it has none, or one that Tabia cannot play.
+    """The pgx game of this name; GameError if there is none or Tabia cannot play it.
 
     >>> make("connect_four").num_actions
     7
     """
     for reason, names in _REFUSED.items():
         if name in names:
-            raise GameError(f"pgx:{name} {reason}; Tabia plays games of full information for two seats or more.")
+            raise GameError(f"pgx:{name} {reason}; Tabia plays games of perfect information for two or more seats.")
     if name not in BOARDS:
         raise GameError(f"pgx has no game {name!r}. {did_you_mean(name, BOARDS)}")
-    _rules(name)  # a missing library is said here, not at the first move
+    _rules(name)  # reports a missing library here rather than at the first move
     return PgxGame(name)
 
 
 class _Rules(NamedTuple):
-    """pgx's functions for one state, compiled: step by step its Python would take seconds a move."""
+    """pgx's functions for one state, compiled, because its Python takes seconds per move."""
 
     library: Any
     init: Callable[[Key], State]
@@ -93,7 +93,7 @@ def _rules(name: str) -> _Rules:
             state = library.init(key)
             order = {"_player_order": jnp.arange(2, dtype=jnp.int32)} if hasattr(state, "_player_order") else {}
             state = state.replace(current_player=jnp.int32(0), **order)
-            # Some of pgx's fields start as Python numbers; loops need arrays of one type throughout.
+            # Some of pgx's fields start as Python numbers; loops need arrays of a fixed type.
             return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), board.prepare(state))
 
     def step(state: State, action: Array, key: Key | None) -> State:
@@ -134,7 +134,7 @@ class PgxGame(Game):
 
     @property
     def version(self) -> int:
-        """One more than pgx says, which counts from v0."""
+        """The version of pgx plus one, because pgx starts at v0."""
         return int(_rules(self.pgx_id).library.version.removeprefix("v")) + 1
 
     @property
@@ -167,7 +167,7 @@ class PgxGame(Game):
 
     def step(self, state: State, action: Array, key: Key | None = None) -> State:
         if self.chance and key is None:
-            raise GameError(f"{self.id} rolls dice: `step` needs a key.")
+            raise GameError(f"{self.id} has chance: `step` needs a key.")
         return _rules(self.pgx_id).step(state, jnp.asarray(action), key if self.chance else None)
 
     def legal(self, state: State) -> Array:
@@ -228,5 +228,5 @@ class PgxGame(Game):
 
 
 def _readable(state: State) -> State:
-    """The same state as NumPy arrays: reading single fields of device arrays is slow."""
+    """The state as NumPy arrays, because reading single fields of device arrays is slow."""
     return jax.tree.map(np.asarray, state)

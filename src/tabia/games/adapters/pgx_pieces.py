@@ -1,6 +1,6 @@
-"""pgx's games of pieces that move: what their actions are called and how they are drawn.
+"""pgx's games of moving pieces: move names and drawings.
 
-pgx turns the board to the mover after every move; names and drawings here always show it as seat 0 sees it.
+pgx rotates the board to the mover after every move; names and drawings here always show seat 0's view.
 
     chess, gardner_chess   from, to, promotion: e2e4, e7e8q (UCI); capitals are white, seat 0
     shogi                  from, to, + for promotion, or a drop: 7g7f, 8h2b+, P*5e (USI); capitals are black, seat 0
@@ -39,7 +39,7 @@ class Chess(Board):
         start, plane = divmod(action, self._targets().shape[1])
         target = int(self._targets()[start, plane])
         if target < 0:
-            return f"#{action}"  # off the board, legal nowhere
+            return f"#{action}"  # off the board, never legal
         board, black = (None, False) if state is None else self._board(state)
         queening = board is not None and board[start] == 1 and target % self.size == self.size - 1
         promotion = "rbn"[plane // 3] if plane < 9 else "q" if queening else ""
@@ -59,7 +59,7 @@ class Chess(Board):
         file, rank = divmod(square, self.size)
         return f"{_FILES[file]}{self.size - rank if black else rank + 1}"
 
-    @cache  # noqa: B019  (one object a game, for the life of the process)
+    @cache  # noqa: B019  (one object per game, for the life of the process)
     def _targets(self) -> np.ndarray:
         from pgx._src.games.chess import FROM_PLANE
 
@@ -92,7 +92,7 @@ class GardnerChess(Chess):
 
 
 class Shogi(Board):
-    title = "Shogi from pgx: a draw after 512 moves, no rule of repetition."
+    title = "Shogi from pgx: a draw after 512 moves, no repetition rule."
     max_moves = 512
     sides = ("black", "white")
     goals = ("Checkmate the other king.",) * 2
@@ -109,12 +109,12 @@ class Shogi(Board):
             white = state is not None and bool(state._x.color == 1)
             return f"{self.letters[direction - 20]}*{self._square(target, white)}"
         promotion = "+" if direction >= 10 else ""
-        if state is None:  # where the piece comes from depends on the position
+        if state is None:  # the origin depends on the position
             arrow = ("n", "nw", "ne", "w", "e", "s", "sw", "se", "nnw", "nne")[direction % 10]
             return f"{arrow}-{self._square(target, False)}{promotion}"
         board, white = np.asarray(state._x.board), bool(state._x.color == 1)
         behind = [square for square in self._sources()[direction % 10, target] if square >= 0]
-        # The nearest piece of the mover's in that direction is the one that moves.
+        # The mover's nearest piece in that direction moves.
         start = next((square for square in behind if 0 <= board[square] < 14), None)
         if start is None:
             return f"#{action}"
@@ -124,7 +124,7 @@ class Shogi(Board):
         board, hands, turned = self._seen(state)
         if turned:
             board, hands = self._turn(board), hands[::-1]
-        # Squares are counted down the files, file 1 first; it stands on the right.
+        # Squares are numbered down the files, starting with file 1 on the right.
         grid = board.reshape(self.files, self.ranks).T[:, ::-1]
         kinds = len(self.letters)
         pieces = np.array([*self.letters, *(letter.lower() for letter in self.letters), "."])
@@ -145,7 +145,7 @@ class Shogi(Board):
         return np.where(board < 0, -1, (board + kinds) % (2 * kinds))[::-1]
 
     def _held(self, hand: np.ndarray) -> str:
-        counted = zip(hand, self.letters, strict=False)  # hands hold only what can be dropped
+        counted = zip(hand, self.letters, strict=False)  # a hand holds only pieces that can be dropped
         return " ".join(f"{count}{letter}" for count, letter in counted if count) or "nothing"
 
     def _square(self, square: int, turned: bool) -> str:
@@ -177,7 +177,7 @@ class AnimalShogi(Shogi):
         files, ranks = np.array([-1, -1, -1, 0, 0, 1, 1, 1]), np.array([-1, 0, 1, -1, 1, -1, 0, 1])
         file, rank = square // 4 + files[kind], square % 4 + ranks[kind]
         if not (0 <= file < 3 and 0 <= rank < 4):
-            return f"#{action}"  # off the board, legal nowhere
+            return f"#{action}"  # off the board, never legal
         return f"{self._square(square, white)}{self._square(int(file * 4 + rank), white)}"
 
     def _seen(self, state: State) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -185,7 +185,7 @@ class AnimalShogi(Shogi):
 
 
 class Backgammon(Board):
-    title = "Backgammon from pgx, one die a move, without doubling; a draw after 1,024 moves."
+    title = "Backgammon from pgx, one die per move, without doubling; a draw after 1,024 moves."
     max_moves = 1024  # ours: the rules have no bound; of 500 random games the longest took 583 moves
     goals = ("Be the first to bear off all your checkers.",) * 2
     limited = True
@@ -193,18 +193,18 @@ class Backgammon(Board):
     chance = True
 
     def prepare(self, state: State) -> State:
-        """Seat 0 plays black in pgx's pictures, whoever threw the higher die."""
+        """Seat 0 always plays the color that pgx draws black."""
         return state.replace(_turn=jnp.int32(0))
 
     def over(self, state: State) -> Array:
         return state.terminated | (state._step_count >= self.max_moves)
 
     def legal(self, state: State) -> Array:
-        """Of the six actions pgx has for the one pass, all open together, only the first."""
+        """Only the first of pgx's six actions for the same pass."""
         return super().legal(state) & ~jnp.isin(jnp.arange(26 * 6), jnp.arange(1, 6))
 
     def observe(self, library: Any, state: State, seat: Array) -> Array:
-        """Each seat's own board (pgx shows both the mover's), and the dice when they are its to play."""
+        """Each seat's own view (pgx shows the mover's to both), with the dice only for the mover."""
         theirs = library._observe(state, seat)
         return jnp.where(seat == state.current_player, theirs, jnp.append(_turned(theirs[:28]), theirs[28:]))
 
@@ -240,7 +240,7 @@ class Backgammon(Board):
 
 
 def _turned(board: Any) -> Array:
-    """The other seat's view: points backwards, bars and trays exchanged, stones with the other sign."""
+    """The other seat's view: points reversed, bars and trays exchanged, signs flipped."""
     board = jnp.asarray(board)
     return -jnp.concatenate([board[23::-1], board[25:23:-1], board[27:25:-1]])
 

@@ -1,12 +1,12 @@
-"""pgx's games of stones put on a board: what their actions are called, how they are drawn, how they turn.
+"""pgx's games of placing stones: move names, drawings and symmetries.
 
     tic_tac_toe   0 to 8 from the top left; b2 is the middle, row 1 at the bottom
-    connect_four  one action a column; names 1 to 7
+    connect_four  one action per column; names 1 to 7
     othello       row * 8 + column; d3 is column d, row 3 from the top; 64 is the pass
     hex           row * 11 + column; a1 is the top left; 121 is the swap
     go            row * size + column; A1 is the bottom left, there is no I; size * size is the pass
 
-All of them show the board as it lies, whoever is to move.
+Drawings show the same side of the board for both seats.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Board:
-    """What the adapter needs to know about one pgx game beside its rules."""
+    """What the adapter needs to know about one pgx game besides its rules."""
 
     title: str
-    max_moves: int  # what pgx's own rules allow, unless the class says that the bound is ours
+    max_moves: int  # from pgx's rules, unless noted
     score_range = (-1.0, 1.0)
     chance = False
     sides = ("X", "O")
     goals = ("Finish with a higher score than the other.",) * 2  # of each seat
-    limited = False  # whether `max_moves` is a rule of its own, not what the board has room for
+    limited = False  # whether `max_moves` is a rule rather than a consequence of the board's size
 
     def prepare(self, state: State) -> State:
-        """The start as seat 0 begins it."""
+        """Change the start so that seat 0 moves first."""
         return state
 
     def legal(self, state: State) -> Array:
-        """The actions open to the mover: none after the end, where pgx opens all."""
+        """The legal actions: none after the end, where pgx allows all."""
         return state.legal_action_mask & ~self.over(state)
 
     def over(self, state: State) -> Array:
         return state.terminated | state.truncated
 
     def observe(self, library: Any, state: State, seat: Array) -> Array:
-        """The public `observe` warns when it is asked for a seat."""
+        """The observation of a seat; the public `observe` of pgx would warn."""
         return library._observe(state, seat)
 
     def future(self, state: State) -> Any:
@@ -115,7 +115,7 @@ class Othello(Board):
         return (state._x.board, state._x.turn, state._x.passed, state.terminated)
 
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """Only the four that leave the start as it is; the others swap its colors."""
+        """The four that preserve the start; the others swap its colors."""
         start = np.zeros((8, 8), int)
         start[3:5, 3:5] = [[-1, 1], [1, -1]]
         every = square_symmetries(8, lambda goes_to: np.append(goes_to, 64))
@@ -169,7 +169,7 @@ class Go(Board):
 
     @property
     def max_moves(self) -> int:  # type: ignore[override]
-        """After so many moves pgx counts the board."""
+        """After this many moves pgx scores the board."""
         return 2 * self.size**2
 
     def future(self, state: State) -> Any:

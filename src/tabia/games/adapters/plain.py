@@ -1,7 +1,7 @@
-"""What a plain Python class must have to be a game, and the reading of one of its objects, checked.
+"""Reads the objects of a plain Python class as positions of a game, and checks them.
 
-Everything here is NumPy and Python. Whatever the user's class does wrong is said as a GameError that names the
-file, the class, the method and the moves.
+Everything here is NumPy and Python. A mistake in the user's class is a GameError with the file, the class, the method
+and the moves.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ REQUIRED = {
     "is_over": "def is_over(self) -> bool",
     "scores": "def scores(self) -> list[float]  # one per seat, asked once the game is over",
 }
-"""What every class has; it may also have name, version, goal, score_range, observation_shape with observe(seat),
+"""What a class needs; it may also have name, version, goal, score_range, observation_shape with observe(seat),
 position(), symmetries, move_name(move), draw() and heuristic()."""
 _NUMBERS = ("num_players", "num_actions", "max_moves")
-NO_CHANCE = "a plain Python class cannot draw lots; a game of chance is written as array rules, a subclass of Game"
+NO_CHANCE = "a plain Python class cannot use chance; write a game of chance as array rules, a subclass of Game"
 Moves = tuple[int, ...]
 
 
 class Facts(NamedTuple):
-    """What a class says of one position; there may be batch axes in front."""
+    """What a class says about one position; batch axes may come first."""
 
     legal: Any  # bool[A], all False once over
     mover: Any  # int32
@@ -47,13 +47,13 @@ class Facts(NamedTuple):
 
 
 class Plain:
-    """A user's class with its parameters, and what it declares."""
+    """A user's class with its parameters and declarations."""
 
     def __init__(self, rules: type, path: str = "", parameters: Mapping[str, Any] | None = None) -> None:
         self.rules, self._file = rules, getattr(sys.modules.get(rules.__module__), "__file__", None)
         self.parameters = dict(parameters or {})
         self.place = f"{path}, class {rules.__name__}" if path else f"class {rules.__name__}"
-        self.first = self.start()  # numbers may depend on parameters, so an object is asked
+        self.first = self.start()  # the numbers may depend on parameters, so they are read from an object
         self._refuse_gaps()
         self.num_players = self._whole("num_players")
         self.num_actions = self._whole("num_actions")
@@ -63,16 +63,17 @@ class Plain:
         self.incomparable = self._incomparable()
 
     def start(self) -> Any:
+        """A new object, at the start of a game."""
         return self.call(self, (), "_new")
 
     def _new(self) -> Any:
         return self.rules(**self.parameters)
 
     def call(self, owner: Any, moves: Moves, method: str, *given: Any, into: Callable[[Any], Any] | None = None) -> Any:
-        """What a method says after `moves`, converted; whatever it raises is said as a sentence."""
+        """Call a method after `moves` and convert the result; anything it raises becomes a GameError."""
         try:
-            said = getattr(owner, method)(*given)
-            return said if into is None else into(said)
+            result = getattr(owner, method)(*given)
+            return result if into is None else into(result)
         except Exception as error:
             asked = f"{'__init__' if owner is self else method}({', '.join(map(repr, given))})"
             line = line_of(error, self._file)
@@ -80,10 +81,10 @@ class Plain:
             raise self.fault(asked, moves, f"raised {type(error).__name__}{where} ({error})") from None
 
     def read(self, position: Any, moves: Moves, seats: Moves) -> Facts:
-        """Everything the class says of a position that `seats` reached by `moves`."""
+        """The facts of a position after `moves`, which `seats` played."""
         over = bool(self.call(position, moves, "is_over"))
         view = self._view if self.observes else self._default_view
-        mover = 0 if over else self._mover(position, moves)  # after the end any seat will do
+        mover = 0 if over else self._mover(position, moves)  # any seat will do after the end
         scores = self._scores(position, moves) if over else np.zeros(self.num_players, np.float32)
         return Facts(
             legal=np.zeros(self.num_actions, bool) if over else self._legal(position, moves),
@@ -95,13 +96,14 @@ class Plain:
         )
 
     def heuristic(self, position: Any, moves: Moves) -> np.ndarray:
-        judged = self.call(position, moves, "heuristic", into=_floats)
-        if judged.shape != (self.num_players,):
-            raise self.fault("heuristic()", moves, f"gave {judged.tolist()}, not {self.num_players} numbers")
-        return judged
+        """float32[P]: the class's heuristic."""
+        values = self.call(position, moves, "heuristic", into=_floats)
+        if values.shape != (self.num_players,):
+            raise self.fault("heuristic()", moves, f"returned {values.tolist()}, not {self.num_players} numbers")
+        return values
 
     def fault(self, call: str, moves: Moves, found: str) -> GameError:
-        """The sentence for something wrong in the class."""
+        """The error for a mistake in the class."""
         after = f"after moves {' '.join(map(str, moves))}" if moves else "at the start"
         return GameError(f"{self.place}: {call} {found}, {after}.")
 
@@ -117,11 +119,11 @@ class Plain:
         mask[legal] = True
         return mask
 
-    def _whole_numbers(self, said: Any, moves: Moves) -> list[int]:
+    def _whole_numbers(self, returned: Any, moves: Moves) -> list[int]:
         try:
-            listed = list(said)
+            listed = list(returned)
         except TypeError:
-            raise self.fault("legal_moves()", moves, f"is {said!r}, not a list of action numbers") from None
+            raise self.fault("legal_moves()", moves, f"is {returned!r}, not a list of action numbers") from None
         numbers = []
         for move in listed:
             try:
@@ -136,15 +138,15 @@ class Plain:
         return numbers
 
     def _words(self, position: Any, moves: Moves, outcome: Any) -> np.ndarray:
-        """uint32[4]: equal for positions with one outcome (below) that the class cannot tell apart.
+        """uint32[4]: equal for positions with the same outcome that are equal to the class.
 
-        By its own position(), or else by its attributes, or else by the moves. The outcome is the mover, or the scores
-        once the game is over, so a class need not say whose turn it is.
+        They are compared by position(), or else by attributes, or else by moves. The outcome is the mover, or the
+        scores once the game is over, so position() need not include the turn.
         """
         if self.compares:
-            said = self.call(position, moves, "position")
+            value = self.call(position, moves, "position")
             try:
-                return equality.words((outcome, said))
+                return equality.words((outcome, value))
             except equality.Incomparable as error:
                 allowed = "numbers, text, and lists, tuples, sets, dictionaries or arrays of them"
                 raise self.fault("position()", moves, f"holds {error}; it may hold {allowed}") from None
@@ -153,14 +155,12 @@ class Plain:
         try:
             return equality.words((outcome, equality.of_attributes(position).tobytes()))
         except equality.Incomparable as error:
-            found = (
-                f"made objects that cannot be compared: {error}. Define position(), which returns what tells them apart"
-            )
+            found = f"made objects that cannot be compared: {error}. Define position(), which distinguishes them"
             raise self.fault("apply(move)", moves, found) from None
 
     @property
     def compares(self) -> bool:
-        """Whether the class itself says when positions are equal."""
+        """Whether the class defines position()."""
         return hasattr(self.rules, "position")
 
     def _incomparable(self) -> str:
@@ -172,7 +172,7 @@ class Plain:
         return ""
 
     def symmetries(self) -> list[Symmetry]:
-        """The symmetries that the class lists, without the identity."""
+        """The symmetries of the class, without the identity."""
         listed = getattr(self.first, "symmetries", ())
         return [self._symmetry(entry) for entry in (listed() if callable(listed) else listed)]
 
@@ -205,7 +205,7 @@ class Plain:
         return planes
 
     def _default_view(self, position: Any, moves: Moves, seats: Moves, seat: int) -> np.ndarray:
-        """How often each seat played each move, me first, and how lately it was played (1, 1/2, 1/3, ...)."""
+        """How often each seat played each move, me first, and how recently (1, 1/2, 1/3, ...)."""
         view = np.zeros(self.shape, np.float32)
         for number, (move, by) in enumerate(zip(moves, seats, strict=True)):
             view[0, move, (by - seat) % self.num_players] += 1
@@ -217,16 +217,18 @@ class Plain:
         missing = [text for name, text in REQUIRED.items() if not has[name]]
         if missing:
             listed = "\n".join(f"    {text}" for text in missing)
-            raise GameError(f"{self.place}: to be a game it still needs\n{listed}")
+            raise GameError(f"{self.place}: a game also needs\n{listed}")
         if getattr(self.first, "chance", False):
             raise GameError(f"{self.place}: {NO_CHANCE}.")
         if hasattr(self.rules, "observe") != hasattr(self.first, "observation_shape"):
-            raise GameError(f"{self.place}: observe(seat) and observation_shape go together; one of them is missing.")
+            raise GameError(
+                f"{self.place}: observe(seat) and observation_shape belong together; one of them is missing."
+            )
 
     def _whole(self, name: str) -> int:
         number = getattr(self.first, name)
         if not isinstance(number, int) or number < 1:
-            raise GameError(f"{self.place}: {name} is {number!r}; it must be a whole number from 1.")
+            raise GameError(f"{self.place}: {name} is {number!r}; expected a whole number of at least 1.")
         return number
 
     def _shape(self) -> tuple[int, int, int]:
@@ -242,5 +244,5 @@ def _permutation(entry: Any) -> np.ndarray:
     return np.array([operator.index(number) for number in entry])
 
 
-def _floats(said: Any) -> np.ndarray:
-    return np.asarray(said, np.float32)
+def _floats(values: Any) -> np.ndarray:
+    return np.asarray(values, np.float32)

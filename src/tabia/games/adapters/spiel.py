@@ -1,7 +1,7 @@
-"""The games of the OpenSpiel library: `spiel:breakthrough`, `spiel:connect_four:rows=5`.
+"""Games of the OpenSpiel library: `spiel:breakthrough`, `spiel:connect_four:rows=5`.
 
-Each is written down as a plain Python class and comes in through the host adapter. Tabia plays games of full
-information without chance, in which two seats or more move in turn; OpenSpiel has many others.
+Each becomes a plain Python class for the host adapter. Supported are games of perfect information without chance for
+two or more seats that move in turn; OpenSpiel has many others.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tabia.core.errors import did_you_mean
+from tabia.core.text import quote
 from tabia.games.adapters.host import HostGame
 from tabia.games.errors import GameError
 from tabia.games.game import Game
 
 
 def make(name: str, parameters: dict[str, Any] | None = None) -> Game:
-    """The game OpenSpiel knows by this name; GameError if it has none, or one that Tabia cannot play.
+    """OpenSpiel's game of this name; GameError if there is none or Tabia cannot play it.
 
     >>> make("connect_four", {"rows": 5}).max_moves
     35
@@ -43,19 +44,19 @@ def _rules(name: str, parameters: tuple[tuple[str, Any], ...]) -> type:
     full = f"spiel:{name}" + (":" + ",".join(f"{key}={value}" for key, value in parameters) if parameters else "")
     game = _load(name, dict(parameters), full)
     _refuse(game, full)
-    described: dict[str, Any] = {
+    members: dict[str, Any] = {
         "__doc__": f"{game.get_type().long_name} from OpenSpiel.",
         "name": full,
         "game": game,
         "num_players": game.num_players(),
         "num_actions": game.num_distinct_actions(),
         "max_moves": game.max_game_length(),
-        "score_range": (min(game.min_utility(), 0.0), max(game.max_utility(), 0.0)),  # 0 stands before the end
+        "score_range": (min(game.min_utility(), 0.0), max(game.max_utility(), 0.0)),  # scores are 0 before the end
     }
     if not game.get_type().provides_observation_tensor:
-        return type(full, (_Spiel,), described)
+        return type(full, (_Spiel,), members)
     height, width, planes = _shown(game)
-    return type(full, (_Observed,), {**described, "observation_shape": (height, width, planes + game.num_players())})
+    return type(full, (_Observed,), {**members, "observation_shape": (height, width, planes + game.num_players())})
 
 
 class _Spiel:
@@ -67,9 +68,9 @@ class _Spiel:
         self.state = self.game.new_initial_state()
 
     def __deepcopy__(self, memo: Any) -> _Spiel:
-        twin = object.__new__(type(self))
-        twin.state = self.state.clone()
-        return twin
+        copy = object.__new__(type(self))
+        copy.state = self.state.clone()
+        return copy
 
     def legal_moves(self) -> list[int]:
         return list(self.state.legal_actions())
@@ -87,7 +88,7 @@ class _Spiel:
         return list(self.state.returns())
 
     def move_name(self, move: int) -> str:
-        """OpenSpiel's own name as one word; where two legal moves share it, with the number of the action."""
+        """OpenSpiel's own name as one word, followed by the action's number if two legal moves share it."""
         return self._names.get(move, f"#{move}")
 
     @cached_property
@@ -106,7 +107,7 @@ class _Spiel:
 
 
 class _Observed(_Spiel):
-    """The same with what OpenSpiel shows a player, and the seat that looks: its boards often are not turned."""
+    """With OpenSpiel's observation tensor and planes for the seat, because its boards often are not rotated."""
 
     observation_shape: ClassVar[tuple[int, int, int]]
     num_players: ClassVar[int]
@@ -132,7 +133,7 @@ def _load(name: str, parameters: dict[str, Any], id: str) -> Any:
     for key in parameters:
         if key not in allowed:
             takes = did_you_mean(key, allowed) if allowed else "It takes none."
-            raise GameError(f"spiel:{name} takes no parameter {key!r}. {takes}")
+            raise GameError(f"spiel:{name} takes no parameter {quote(key)}. {takes}")
     try:
         return pyspiel.load_game(name, parameters)
     except Exception as error:  # OpenSpiel raises many kinds
@@ -143,9 +144,9 @@ def _refuse(game: Any, id: str) -> None:
     kind = game.get_type()
     reasons = {
         "its seats move at the same time": kind.dynamics.name != "SEQUENTIAL",
-        "it hides something from the players": kind.information.name != "PERFECT_INFORMATION",
+        "it has hidden information": kind.information.name != "PERFECT_INFORMATION",
         "it has a single player": game.num_players() < 2,
-        "it rolls dice, which this door does not carry (for backgammon use pgx:backgammon)": (
+        "it has chance, which this adapter does not support (for backgammon use pgx:backgammon)": (
             kind.chance_mode.name != "DETERMINISTIC"
         ),
     }
@@ -155,7 +156,7 @@ def _refuse(game: Any, id: str) -> None:
 
 
 def _shown(game: Any) -> tuple[int, int, int]:
-    """Height, width and planes of what OpenSpiel shows a player; its own order is planes, height, width."""
+    """Height, width and planes of OpenSpiel's observation tensor, whose order is planes, height, width."""
     shape = [1, 1, *game.observation_tensor_shape()]
     shape = shape[min(2, len(shape) - 3) :]
     return (int(np.prod(shape[1:-1])), int(shape[-1]), int(shape[0]))

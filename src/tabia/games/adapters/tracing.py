@@ -1,7 +1,7 @@
-"""Mistakes in array rules, found by tracing every method once, each said as one sentence with its file and line.
+"""Finds mistakes in array rules by tracing every method once, and reports each with its file and line.
 
-Tracing is what `jax.jit` does before it compiles: the rules run with arrays that have shapes but no values. What
-cannot be traced, or has the wrong shape, cannot be played in any way, so it is reported before the laws are tried.
+Tracing is what `jax.jit` does before it compiles: the rules run on arrays with shapes but no values. Rules that cannot
+be traced, or return wrong shapes, cannot be played, so this comes before the laws are checked.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tabia.games.errors import GameError
 from tabia.games.game import Game
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
-    # The error, a part of its text, what to do. The first that fits counts.
+    # The error, a part of its message, and what to do. The first match counts.
     (
         jax.errors.TracerBoolConversionError,
         "",
-        "`if`, `while`, `and`, `or` and `not` cannot ask for the value of an array. "
+        "`if`, `while`, `and`, `or` and `not` cannot use the value of an array. "
         "Choose with jnp.where(condition, a, b), and combine conditions with &, | and ~",
     ),
     (
@@ -37,7 +37,7 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
         jax.errors.TracerArrayConversionError,
         "",
-        "NumPy cannot read an array of the state. Use jax.numpy (jnp) in its place",
+        "NumPy cannot read an array of the state. Use jax.numpy (jnp) instead",
     ),
     (
         jax.errors.TracerIntegerConversionError,
@@ -67,12 +67,12 @@ class _Traced(NamedTuple):
 
 
 def check(game: Game, found: Source) -> None:
-    """Raise GameError for the first mistake that tracing finds."""
+    """Raise GameError for the first mistake."""
     _Check(game, found).run()
 
 
 class _Check:
-    """The tracing of one game."""
+    """Traces one game."""
 
     def __init__(self, game: Game, found: Source) -> None:
         self.game, self.found = game, found
@@ -85,7 +85,7 @@ class _Check:
         stepped = self.trace("step", first.answer, action, key)
         self.compare_states(first.answer, stepped.answer)
         self.answers(first.answer)
-        # Only now: a table that is filled when it is first used may draw numbers, once.
+        # Last, because a lookup table that is filled on first use may draw random numbers once.
         self.refuse_randomness("init", key)
         self.refuse_randomness("step", first.answer, action, key)
 
@@ -98,7 +98,7 @@ class _Check:
         return _Traced(answer, re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)), list(program.consts))
 
     def declared(self) -> None:
-        """The numbers of the game, which properties may compute."""
+        """Check the numbers of the game, which may be properties."""
         for name in ("num_players", "num_actions", "max_moves", "observation_shape"):
             try:
                 value = getattr(self.game, name)
@@ -112,7 +112,7 @@ class _Check:
                 raise self.fault(name, f"is {value!r}; expected {what}, each at least 1")
 
     def answers(self, state: Any) -> None:
-        """Every answer has its shape and dtype."""
+        """Check the shape and dtype of every result."""
         game, seats = self.game, [self.game.num_players]
         expected = {
             "legal": f"bool{[game.num_actions]}",
@@ -139,7 +139,7 @@ class _Check:
 
     def compare_states(self, first: Any, after: Any) -> None:
         if str(jax.tree.structure(first)) != str(jax.tree.structure(after)):
-            raise self.fault("step", f"returns {_shown(after)}; init returned {_shown(first)}, and it must be the same")
+            raise self.fault("step", f"returns {_shown(after)}; expected the same as init, {_shown(first)}")
         for (path, old), new in zip(jax.tree.leaves_with_path(first), jax.tree.leaves(after), strict=True):
             if _shown(old) != _shown(new):
                 name = f"state{jax.tree_util.keystr(path)}"
@@ -152,7 +152,7 @@ class _Check:
                 raise self.fault(method, f"returns {name} without a fixed dtype; name one, as in jnp.int32(0)")
 
     def refuse_randomness(self, method: str, *given: Any) -> None:
-        """Python's own random numbers are drawn once, while tracing, and are constants ever after."""
+        """Refuse Python's random numbers, which would be drawn once, while tracing, and then be constants."""
         before = _random_state()
         one = self.trace(method, *given)
         drawn = _random_state() != before
@@ -180,12 +180,12 @@ class _Check:
         return GameError(f"{self.found.path}{where}, {self.found.rules.__name__}.{method}: {quoted}{what}.")
 
     def first_line(self, method: str) -> int | None:
-        """Where the method is written, if it is written in the user's file."""
+        """The line of the method, if it is in the user's file."""
         code = getattr(getattr(self.found.rules, method, None), "__code__", None)
         return code.co_firstlineno if code is not None and code.co_filename == self.found.file else None
 
     def randomness_line(self, method: str) -> int | None:
-        """The first line of the method, or else of the class, that looks like drawing a random number."""
+        """The first line of the method, or else of the class, that seems to draw a random number."""
         for written in (getattr(self.found.rules, method, None), self.found.rules):
             try:
                 lines, first = inspect.getsourcelines(written)  # type: ignore[arg-type]

@@ -12,12 +12,12 @@ import numpy as np
 from tabia.games.boards.board import Board, BoardView, Cell, Drawing, grid, in_words
 from tabia.games.checkers import Checkers
 from tabia.games.chinese_checkers import ChineseCheckers
+from tabia.games.chinese_checkers.star import seating
+from tabia.games.chinese_checkers.star import star as make_star
 from tabia.games.connect import Connect
 from tabia.games.game import Game, State
 from tabia.games.othello import Othello
 from tabia.games.session import Session
-from tabia.games.star import seating
-from tabia.games.star import star as make_star
 from tabia.games.tictactoe import TicTacToe
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -139,7 +139,7 @@ class CheckersView(BoardView):
 
 
 class StarView(BoardView):
-    """The star of Chinese checkers; a ladder is shown with every landing."""
+    """The star of Chinese checkers; a chain of jumps is shown with every landing."""
 
     game: ChineseCheckers
 

@@ -1,1 +1,1 @@
-"""Our games as other libraries want them: Gymnasium (`exports.gym`) and PettingZoo (`exports.zoo`), extra `gym`."""
+"""Games as environments of Gymnasium (`exports.gym`) and PettingZoo (`exports.zoo`); needs the extra `gym`."""

@@ -1,12 +1,12 @@
-"""Any game as a Gymnasium environment in which the caller plays all seats in turn.
+"""Any game as a Gymnasium environment in which the caller plays all seats.
 
     env = gymnasium.make("tabia/Game-v0", game="connect4", render_mode="ansi")    # after importing this module
     observation, info = env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step(env.unwrapped.legal_actions()[0])
 
-The observation is what the seat to move sees. The reward is what the move added to the score of the seat that
-made it; `info["scores"]` has everyone's. An illegal action loses: the game ends, and the reward brings the score of
-the seat that tried it to the lowest there is. `action_masks` keeps a learner from trying.
+The observation is the mover's. The reward is the change in the score of the seat that moved; `info["scores"]` has all
+scores. An illegal action loses: the game ends, and the reward takes that seat's score to the lowest possible.
+`action_masks` helps a learner to avoid it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ID = "tabia/Game-v0"
 
 
 class GameEnv(gymnasium.Env):  # type: ignore[misc]
-    """One game, all seats played by the caller; `bounds` are the least and the greatest number in an observation."""
+    """One game, all seats played by the caller; `bounds` are the lowest and highest value of an observation."""
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "svg"], "render_fps": 1}  # noqa: RUF012  (Gymnasium reads it from the class)
 
@@ -40,7 +40,7 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
         self.game = make(game) if isinstance(game, str) else game
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise GameError(
-                f"There is no render mode {render_mode!r}; there are: {', '.join(self.metadata['render_modes'])}."
+                f"Unknown render mode {render_mode!r}; expected one of: {', '.join(self.metadata['render_modes'])}."
             )
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(self.game.num_actions)
@@ -51,11 +51,11 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin a new game; the same seed gives the same game for the same actions."""
+        """Start a new game; the same seed and actions give the same game."""
         super().reset(seed=seed)
         self._session = Session.start(self.game, seed=int(self.np_random.integers(2**31)))
         self._forfeited = False
-        return self._observation(), self._facts()
+        return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play for the seat to move."""
@@ -72,21 +72,21 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
             after = float(self._session.scores[seat])
         else:
             self._forfeited, after = True, self.game.score_range[0]
-        return self._observation(), after - before, self._ended(), False, self._facts()
+        return self._observation(), after - before, self._ended(), False, self._info()
 
     def render(self) -> str | None:
         """The position as text (`ansi`) or as an SVG document (`svg`)."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() shows nothing without a render_mode: ansi or svg.")
+            gymnasium.logger.warn("render() needs a render_mode: ansi or svg.")
             return None
         return self._session.draw() if self.render_mode == "ansi" else self._session.svg()
 
     def legal_actions(self) -> list[int]:
-        """The actions open to the seat to move."""
+        """The mover's legal actions."""
         return [] if self._ended() else [int(action) for action in np.flatnonzero(self._session.legal)]
 
     def action_masks(self) -> np.ndarray:
-        """bool[A]: the same as a mask, under the name maskable learners look for."""
+        """bool[A]: the legal actions as a mask, under the name that maskable learners expect."""
         return self._session.legal & (not self._ended())
 
     def winner(self) -> int | None:
@@ -103,18 +103,20 @@ class GameEnv(gymnasium.Env):  # type: ignore[misc]
     def _observation(self) -> np.ndarray:
         return within(self._session.observe(self.to_play()), self.observation_space, self.game)
 
-    def _facts(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return {"to_play": self.to_play(), "action_mask": self.action_masks(), "scores": self._session.scores.copy()}
 
 
 def within(observation: np.ndarray, space: Any, game: Game) -> np.ndarray:
-    """The observation, if the space has room for it."""
+    """The observation, checked to lie within the space."""
     if observation not in space:
-        seen, room = (
+        found, expected = (
             (float(observation.min()), float(observation.max())),
             (float(space.low.min()), float(space.high.max())),
         )
-        raise GameError(f"{game.id} shows numbers from {seen[0]} to {seen[1]}; expected {room}: pass other bounds.")
+        raise GameError(
+            f"{game.id} has observations from {found[0]} to {found[1]}; expected {expected}: pass other bounds."
+        )
     return observation
 
 

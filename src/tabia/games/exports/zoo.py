@@ -1,4 +1,4 @@
-"""Any game as a PettingZoo environment: one agent a seat, in the order of play (AEC).
+"""Any game as a PettingZoo environment (AEC): one agent per seat.
 
     env = zoo.env("connect4")
     env.reset(seed=0)
@@ -6,9 +6,9 @@
         observation, reward, terminated, truncated, info = env.last()
         env.step(None if terminated or truncated else env.action_space(agent).sample(observation["action_mask"]))
 
-As in PettingZoo's own board games an observation is {"observation", "action_mask"}, with an empty mask for seats not
-to move, and an illegal action ends the game with the lowest score for the seat that tried it (TerminateIllegalWrapper).
-Rewards are what a move added to each seat's score.
+As in PettingZoo's own board games, an observation is {"observation", "action_mask"}, the mask is empty unless the seat
+is to move, and an illegal action ends the game with the lowest score for its seat (TerminateIllegalWrapper). Rewards
+are the changes of each seat's score.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ except ImportError:
 
 
 def env(game: Game | str, render_mode: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> Any:
-    """The game in PettingZoo's usual wrappers: illegal actions lose, calls in the wrong order are refused."""
+    """The game in PettingZoo's usual wrappers: an illegal action loses, and calls in the wrong order are refused."""
     raw = RawEnv(game, render_mode, bounds)
     safe = wrappers.TerminateIllegalWrapper(raw, illegal_reward=raw.game.score_range[0])
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(safe))
@@ -54,7 +54,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         }
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise GameError(
-                f"There is no render mode {render_mode!r}; there are: {', '.join(self.metadata['render_modes'])}."
+                f"Unknown render mode {render_mode!r}; expected one of: {', '.join(self.metadata['render_modes'])}."
             )
         self.render_mode = render_mode
         self.possible_agents = [f"seat_{seat}" for seat in range(self.game.num_players)]
@@ -66,7 +66,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         self._seeds = np.random.default_rng()
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game; the same seed gives the same game for the same actions."""
+        """Start a new game; the same seed and actions give the same game."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
         self._session = Session.start(self.game, seed=int(self._seeds.integers(2**31)))
@@ -79,7 +79,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         self.agent_selection = self.possible_agents[self._session.mover]
 
     def step(self, action: int | None) -> None:
-        """Play for the seat to move; once the game is over each seat leaves with None."""
+        """Play for the mover; once the game is over, each seat leaves with None."""
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return
@@ -95,7 +95,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """What an agent sees, and what it may do."""
+        """The observation of an agent and its legal actions."""
         seat = self.possible_agents.index(agent)
         may_act = agent == self.agent_selection and not self._session.over
         mask = self._session.legal.astype(np.int8) if may_act else np.zeros(self.game.num_actions, np.int8)
@@ -104,7 +104,7 @@ class RawEnv(AECEnv):  # type: ignore[misc]
     def render(self) -> str | None:
         """The position as text (`ansi`) or as an SVG document (`svg`)."""
         if self.render_mode is None:
-            logger.warn("render() shows nothing without a render_mode: ansi or svg.")
+            logger.warn("render() needs a render_mode: ansi or svg.")
             return None
         return self._session.draw() if self.render_mode == "ansi" else self._session.svg()
 

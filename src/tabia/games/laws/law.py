@@ -1,7 +1,7 @@
-"""What a law is: a function whose docstring is the law as people read it.
+"""A law is a function whose docstring states the law for people.
 
-It is given a game, or the record of random games, and returns what it found broken: what was expected, what
-came, after which moves. It returns None where the law holds, and raises DoesNotApply where it has nothing to judge.
+It takes a game, or the record of random games. It returns None if the law holds, and otherwise a sentence with what
+was expected, what came, and after which moves. It raises DoesNotApply if there is nothing to check.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Law = Callable[[Any], str | None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """One law and whether a game keeps it; the detail says what broke it, or why it does not apply."""
+    """Whether a game keeps one law; the detail says how it is broken or why it does not apply."""
 
     law: str
     holds: bool
@@ -25,27 +25,27 @@ class Verdict:
 
 
 class DoesNotApply(Exception):
-    """Raised by a law that has nothing to judge in this game."""
+    """The game has nothing that the law could check."""
 
 
-def judge(law: Law, evidence: Any) -> Verdict:
-    """The verdict of one law; whatever the game raises meanwhile breaks that law alone."""
+def check_law(law: Law, evidence: Any) -> Verdict:
+    """The verdict on one law; an exception that the game raises breaks that law only."""
     try:
         fault = law(evidence)
     except DoesNotApply as reason:
         return Verdict(text(law), True, str(reason))
-    except Exception as error:  # a stranger's rules may raise anything, and the check must still report
+    except Exception as error:  # a user's rules may raise anything, and the check must still report
         return Verdict(text(law), False, f"The game raised {first_line(error)}")
     return Verdict(text(law), fault is None, fault or "")
 
 
 def text(law: Law) -> str:
-    """A law as people read it, which is how a verdict names it."""
+    """The law as a sentence, which is its name in a verdict."""
     return " ".join((law.__doc__ or law.__name__).split())
 
 
 def first_line(error: Exception) -> str:
-    """An error in one line."""
+    """The error in one line."""
     error = refusal_in(error) or error  # what a plain Python class raised, without JAX's traceback
     message = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

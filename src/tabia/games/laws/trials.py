@@ -1,193 +1,110 @@
-"""Random games played side by side, with everything the laws ask about written down.
+"""The record of random games on which laws are checked.
 
-Each ply is one compiled call over all games. Beside the move itself it tries what must not matter: the move
-again, the move with another key, an illegal action, and the turned move on the turned board. Axis letters as
-in `record.py`.
+Axis letters: T plies, G games, S symmetries, A actions, P seats, H x W x C the planes of an observation.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.game import Game, State, Symmetry
-from tabia.games.laws.record import Kept, Look, Ply, Trials
+from tabia.games.game import Game, State
 
-_BUDGET, _LONGEST = 20_000, 5_000  # positions of one check; plies of one game
-_SHORT = 150  # moves; for games up to this long compiling takes most of a check's time
-_KEPT, _SHOWN = 4, 24  # games kept whole, and plies at which they are kept (about)
+ASPECTS = ("observation", "legal", "mover", "over", "scores")
+"""What a game under a symmetry must agree on, in the order of `Ply.turned_differs`."""
 
-
-class Dealt(NamedTuple):
-    """What decides a ply besides its position."""
-
-    used: Array  # the key the step is given
-    other: Array  # another key, which must not matter without chance
-    luck: Array  # float32[A]: the luckiest legal action is played, the luckiest illegal one tried
+Recorded = Any  # a JAX array while games are played, a NumPy array in the record
 
 
-class Turns(NamedTuple):
-    """All symmetries, side by side."""
+class Look(NamedTuple):
+    """Everything the game says about one state."""
 
-    cells: Array  # int32[S, H * W]
-    actions: Array  # int32[S, A]
-
-
-def play(game: Game, *, seed: int, games: int, symmetries: tuple[Symmetry, ...]) -> Trials:
-    """Play random games to their ends; fewer of them the longer they may last."""
-    games = max(1, min(games, _BUDGET // game.max_moves))
-    dice = np.random.default_rng(seed)
-    keys, used, other = _deal(jax.vmap(jax.random.key)(seed + jnp.arange(games)))
-    state, *differ = _jit(game, jax.vmap(lambda *keys: _start(game, *keys)))(used, other)
-    turned = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], len(symmetries), axis=1), state)
-    ply, plies, kept = compile_ply(game, symmetries), [], {}
-    for number in range(min(game.max_moves, _LONGEST) + 1):  # one more, to act after the end
-        keys, used, other = _deal(keys)
-        dealt = Dealt(used, other, jnp.asarray(dice.random((games, game.num_actions), np.float32)))
-        record, whole, state, turned = ply(dealt, state, turned)
-        plies.append(record)
-        all_over = bool(np.asarray(record.over).all())
-        if number % max(1, game.max_moves // _SHOWN) == 0 or all_over:
-            kept[number] = whole
-        if all_over:
-            break
-    record = jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *plies)
-    return Trials(game, seed, record, kept, (bool(differ[0].any()), bool(differ[1].any())))
+    legal: Array  # bool[A]
+    mover: Array  # int32
+    over: Array  # bool
+    scores: Array  # float32[P]
+    observation: Array  # float32[H, W, C]
+    position: Array  # uint32[K]
 
 
-def compile_ply(game: Game, symmetries: tuple[Symmetry, ...]) -> Callable[..., Any]:
-    """One ply of all games: (dealt [G], states [G], turned states [G, S]) -> record, games kept, next states."""
-    cells = np.stack([turn.cells for turn in symmetries])
-    actions = np.stack([turn.actions for turn in symmetries])
-    turns = Turns(jnp.asarray(cells, jnp.int32), jnp.asarray(actions, jnp.int32))
+class Ply(NamedTuple):
+    """One position of every game, its move, and the results of the trials; in the record all [T, G, ...]."""
 
-    def ply(dealt: Dealt, state: State, turned: State) -> tuple[Ply, Kept, State, State]:
-        record, whole, turned = jax.vmap(functools.partial(_ply, game, turns))(dealt, state, turned)
-        return record, jax.tree.map(lambda leaf: leaf[:_KEPT], whole), whole.following, turned
-
-    return _jit(game, ply)
-
-
-@jax.jit
-def _deal(keys: Array) -> tuple[Array, Array, Array]:
-    """Each game's next key, the key its step uses, and another one that must not matter without chance."""
-    pairs = jax.vmap(jax.random.split)(keys)
-    return pairs[:, 0], pairs[:, 1], jax.vmap(lambda key: jax.random.fold_in(key, 2))(pairs[:, 1])
-
-
-def _jit(game: Game, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled in haste for short games, with care for long ones."""
-    return jax.jit(
-        function, compiler_options={"xla_backend_optimization_level": 0} if game.max_moves <= _SHORT else None
-    )
+    action: Recorded  # int32, a legal one where there is one
+    mover: Recorded  # int32
+    over: Recorded  # bool
+    scores: Recorded  # float32[P]
+    choices: Recorded  # int32, how many actions are legal
+    position: Recorded  # uint32[2], a digest of the position's words
+    face: Recorded  # uint32[2], a digest of mover, legal, over and scores
+    unchanged: Recorded  # bool, the move changed no leaf
+    tried: Recorded  # int32, the illegal action tried, -1 if all are legal
+    illegal_changed: Recorded  # bool, it changed some leaf
+    repeat_differs: Recorded  # bool, the same move with the same key led elsewhere
+    key_differs: Recorded  # bool, the same move with another key led elsewhere
+    observation_finite: Recorded  # bool, for every seat
+    seat_differs: Recorded  # bool, observe(state) is not observe(state, mover)
+    heuristic: Recorded  # float32[P], zeros where the game has none
+    turned_differs: Recorded  # bool[S, 5]
 
 
-def look(game: Game, state: State) -> Look:
-    """Everything the game says about a state."""
-    return Look(
-        legal=game.legal(state),
-        mover=game.mover(state),
-        over=game.over(state),
-        scores=game.scores(state),
-        observation=game.observe(state),
-        position=game.position(state),
-    )
+class Kept(NamedTuple):
+    """Full states of the first games at one ply; leading axis: game."""
+
+    state: State
+    look: Look
+    key: Array  # the key the step was given
+    following: State
 
 
-def _start(game: Game, used: Array, other: Array) -> tuple[State, Array, Array]:
-    """A start, whether dealing it again differs, and whether another key's start does."""
-    starts = jax.vmap(game.init)(jnp.stack([used, used, other]))
-    state, again, otherwise = (_row(starts, i) for i in range(3))
-    return state, ~same(state, again), ~same(state, otherwise)
+@dataclass(frozen=True)
+class Trials:
+    """The record of random games; game g used the keys of a session with seed `seed + g`."""
 
+    game: Game
+    seed: int
+    plies: Ply
+    kept: dict[int, Kept]
+    starts_differ: tuple[bool, bool]  # whether a start differs when made again with the same key, with another key
 
-def _ply(game: Game, turns: Turns, dealt: Dealt, state: State, turned: State) -> tuple[Ply, Kept, State]:
-    looks = jax.vmap(lambda s: look(game, s))(_join(state, 1, turned))
-    now, seen_turned = _row(looks, 0), jax.tree.map(lambda leaf: leaf[1:], looks)
-    action = jnp.argmax(jnp.where(now.legal, dealt.luck, -1.0)).astype(jnp.int32)
-    tried = jnp.argmax(jnp.where(now.legal, -1.0, dealt.luck)).astype(jnp.int32)
+    @property
+    def lengths(self) -> np.ndarray:
+        """[G]: the plies before the end, or all plies if the game did not end."""
+        over = np.asarray(self.plies.over)
+        return np.where(over.any(axis=0), over.argmax(axis=0), len(over))
 
-    played = jnp.concatenate([jnp.stack([action, action, action, tried]), turns.actions[:, action]])
-    keys = jnp.stack([dealt.used, dealt.used, dealt.other, *[dealt.used] * (1 + len(turns.actions))])
-    after = jax.vmap(game.step)(_join(state, 4, turned), played, keys)
-    following, repeated, otherwise, refused = (_row(after, i) for i in range(4))
+    @property
+    def before_end(self) -> np.ndarray:
+        """bool[T, G]: the positions before the end."""
+        return np.arange(len(self.plies.over))[:, None] < self.lengths[None, :]
 
-    views = jax.vmap(lambda seat: game.observe(state, seat))(jnp.arange(game.num_players, dtype=jnp.int32))
-    record = Ply(
-        action=action,
-        mover=now.mover,
-        over=now.over,
-        scores=now.scores,
-        choices=now.legal.sum(dtype=jnp.int32),
-        position=_digest(now.position),
-        face=_digest(_face(now)),
-        unchanged=same(state, following),
-        tried=jnp.where(now.legal.all(), -1, tried),
-        illegal_changed=~now.legal.all() & ~same(state, refused),
-        repeat_differs=~same(following, repeated),
-        key_differs=~same(following, otherwise),
-        observation_finite=jnp.isfinite(views).all() & jnp.isfinite(now.observation).all(),
-        seat_differs=~_near(now.observation, views[now.mover]),
-        heuristic=game.heuristic(state) if game.has_heuristic else jnp.zeros(game.num_players),
-        turned_differs=jax.vmap(_turned_differs, (None, 0, 0))(now, seen_turned, turns),
-    )
-    return record, Kept(state, now, dealt.used, following), jax.tree.map(lambda leaf: leaf[4:], after)
+    @property
+    def reached(self) -> np.ndarray:
+        """bool[T, G]: the positions up to and including the end."""
+        return np.arange(len(self.plies.over))[:, None] <= self.lengths[None, :]
 
+    def first(self, wrong: np.ndarray, describe: Callable[[tuple[int, int]], str]) -> str | None:
+        """Describe the first place where `wrong` [T, G] holds; None if there is none."""
+        if not wrong.any():
+            return None
+        ply, game = (int(index) for index in np.unravel_index(wrong.argmax(), wrong.shape))
+        return f"{describe((ply, game))} {self.place(ply, game)}."
 
-def _turned_differs(now: Look, seen: Look, turn_arrays: Turns) -> Array:
-    """bool[5]: in which of ASPECTS the turned game is not the game turned."""
-    turn = Symmetry(*turn_arrays)  # type: ignore[arg-type]
-    agrees = (
-        _near(turn.observation(now.observation), seen.observation),
-        (turn.policy(now.legal) == seen.legal).all(),
-        now.mover == seen.mover,
-        now.over == seen.over,
-        _near(now.scores, seen.scores),
-    )
-    return ~jnp.stack(agrees)
+    def states(self, most: int) -> list[tuple[int, int, State]]:
+        """Up to `most` (ply, game, state), spread evenly over the games kept."""
+        found = [(ply, g) for ply in self.kept for g in range(len(self.kept[ply].look.over)) if ply <= self.lengths[g]]
+        chosen = [found[i] for i in np.unique(np.linspace(0, len(found) - 1, most).astype(int))]
+        return [(ply, g, jax.tree.map(lambda leaf, g=g: leaf[g], self.kept[ply].state)) for ply, g in chosen]
 
-
-def same(one: State, other: State) -> Array:
-    """Whether two states agree in every leaf."""
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
-    return jnp.stack([_same_leaf(jnp.asarray(a), jnp.asarray(b)) for a, b in pairs]).all()
-
-
-def _same_leaf(one: Array, other: Array) -> Array:
-    equal = one == other
-    if jnp.issubdtype(one.dtype, jnp.inexact):
-        equal = equal | (jnp.isnan(one) & jnp.isnan(other))
-    return equal.all()
-
-
-def _near(one: Array, other: Array) -> Array:
-    return jnp.isclose(one, other, rtol=1e-5, atol=1e-6, equal_nan=True).all()
-
-
-def _row(tree: Any, index: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[index], tree)
-
-
-def _join(state: State, copies: int, turned: State) -> State:
-    """`copies` of the state, then the turned states, in one leading axis."""
-    return jax.tree.map(lambda leaf, more: jnp.concatenate([*[leaf[None]] * copies, more]), state, turned)
-
-
-def _face(now: Look) -> Array:
-    scores = jax.lax.bitcast_convert_type(now.scores.astype(jnp.float32), jnp.uint32)
-    return jnp.concatenate([now.legal.astype(jnp.uint32), jnp.stack([now.mover, now.over]).astype(jnp.uint32), scores])
-
-
-def _digest(words: Array) -> Array:
-    """uint32[2]: two independent sums over mixed words, so that 64 bits stand for them all."""
-    place = jnp.arange(words.size, dtype=jnp.uint32)[None, :] * jnp.uint32(0x9E3779B9)
-    mixed = words[None, :] ^ (place + jnp.array([[1], [0x7F4A7C15]], jnp.uint32))
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):  # MurmurHash3's finaliser
-        mixed = (mixed ^ (mixed >> shift)) * jnp.uint32(factor)
-    return mixed.sum(axis=1, dtype=jnp.uint32)
+    def place(self, ply: int, game: int) -> str:
+        """How to reach a position again."""
+        played = [int(action) for action in self.plies.action[:ply, game]]
+        listed = f"actions {played}" if len(played) <= 60 else f"{len(played)} actions ending in {played[-20:]}"
+        return (
+            f"after {listed} with seed {self.seed + game}" if played else f"at the start with seed {self.seed + game}"
+        )

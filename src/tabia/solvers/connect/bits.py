@@ -1,4 +1,4 @@
-"""Connect on 64 bits: a column is rows + 1 bits, the lowest field first and one bit above the highest always empty.
+"""Connect on 64 bits: a column takes rows + 1 bits, the lowest field first; the bit above the top is always empty.
 
      6 13 20 27 34 41 48        always empty, so that no line runs from one column's top into the next
      5 12 19 26 33 40 47        Lines are ANDs of shifts: up by 1, right by rows + 1,
@@ -8,7 +8,7 @@
      1  8 15 22 29 36 43        Their sum is a key that no other position shares.
      0  7 14 21 28 35 42
 
-All functions here are compiled; their words are uint64 and stay so (Numba would turn a mix with int64 into floats).
+All functions here are compiled. Words stay uint64: Numba would promote a mix with int64 to floats.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tabia.solvers.connect.compiled import inlined
 Word = np.uint64
 ZERO, ONE = Word(0), Word(1)
 signed: Any = np.int64
-"""A word as a number to count with; compiled, it is an int."""
+"""A word as a signed integer."""
 
 
 class Board(NamedTuple):
-    """What compiled code knows of a board and its table.
+    """The constants of a board and its tables.
 
-    Rows and line are tuples of nothing: their lengths are part of the type, so code is compiled for each, and shifts
-    become constants.
+    `rows` and `line` are tuples of None: their lengths are part of the type, so code is compiled for each board and
+    shifts become constants.
     """
 
     rows: tuple[None, ...]
@@ -40,11 +40,11 @@ class Board(NamedTuple):
     fields: Word  # all fields
     uneven: Word  # fields from which an odd number of fields, itself included, leads up to the top
     lifts: tuple[Word, ...]  # the fields at least 1, 2, 4, ... rows up
-    tags: tuple[Word, Word]  # how many bits of a key a word of each table keeps; the others are its place
+    tags: tuple[Word, Word]  # bits of a key stored as the tag in each table; the others are its place
 
 
 def board(rows: int, columns: int, line: int, tags: tuple[int, int] = (0, 0)) -> Board:
-    """The board of a size, if it fits into a word."""
+    """A board; raises GameError if it does not fit into a word."""
     height = rows + 1
     if not (rows >= 1 and columns >= 1 and height * columns <= 63):
         raise GameError(
@@ -70,7 +70,7 @@ def board(rows: int, columns: int, line: int, tags: tuple[int, int] = (0, 0)) ->
 
 @inlined
 def cells(board: Board) -> int:
-    """How many fields there are."""
+    """The number of fields."""
     return len(board.rows) * board.columns
 
 
@@ -83,7 +83,7 @@ def middle_column(board: Board, i: int) -> Word:
 
 @inlined
 def count(word: Word) -> int:
-    """How many bits are set; the compiler knows this idiom and makes it one instruction."""
+    """The number of bits set; LLVM compiles this idiom to one instruction."""
     word = word - ((word >> ONE) & Word(0x5555555555555555))
     word = (word & Word(0x3333333333333333)) + ((word >> Word(2)) & Word(0x3333333333333333))
     word = (word + (word >> Word(4))) & Word(0x0F0F0F0F0F0F0F0F)
@@ -104,7 +104,7 @@ def single(word: Word) -> bool:
 
 @inlined
 def landing(board: Board, taken: Word) -> Word:
-    """The field of each column on which a stone comes to rest."""
+    """The field of each column where the next stone lands."""
     return (taken + board.bottom) & board.fields
 
 
@@ -119,7 +119,7 @@ def has_line(board: Board, stones: Word) -> bool:
 
 @inlined
 def _runs(board: Board, stones: Word, shift: Word) -> Word:
-    """Where runs of a line's length begin; runs of two lengths that overlap or touch make one of a third."""
+    """The starts of runs of a line's length; two overlapping or adjacent runs join into a longer one."""
     length = 1
     while length < len(board.line):
         step = min(length, len(board.line) - length)
@@ -150,7 +150,7 @@ def winning_fields(board: Board, stones: Word, taken: Word) -> Word:
 
 @inlined
 def above(board: Board, fields: Word) -> Word:
-    """All fields over the given ones, in their columns."""
+    """All fields above the given ones, in their columns."""
     found = (fields << ONE) & board.fields
     for k in range(len(board.lifts)):
         found |= (found << (ONE << Word(k))) & board.lifts[k]
@@ -159,7 +159,7 @@ def above(board: Board, fields: Word) -> Word:
 
 @inlined
 def alternate(board: Board, fields: Word) -> Word:
-    """The given fields and every second one over them."""
+    """The given fields and every second one above them."""
     for k in range(1, len(board.lifts)):
         fields |= (fields << (ONE << Word(k))) & board.lifts[k]
     return fields

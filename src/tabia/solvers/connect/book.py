@@ -1,8 +1,8 @@
 """An opening book: the scores of all positions up to a number of stones, mirror images counted once.
 
-A file holds only the scores of the latest positions, in the order of their keys: a JSON line that says which board
-they are of, then the scores, int8 each, packed by zlib. The positions are enumerated anew when a book is read, and
-the scores of earlier ones follow from their children's. Reading runs no code from the file, and checks its digest.
+A file holds only the scores of the last ply, in the order of their keys: a JSON line that describes the board, then
+int8 scores, compressed by zlib. Reading enumerates the positions again and backs up the scores of earlier plies. It
+runs no code from the file, and checks its digest.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tabia.games.errors import GameError
 from tabia.solvers.connect.bits import Board
 from tabia.solvers.connect.positions import children, has_line, keys
 
-SHELF = Path(__file__).parent.parent / "books"
-"""Where the shipped books stand."""
+SHIPPED = Path(__file__).parent.parent / "books"
+"""The folder of the shipped books."""
 _FORMAT = "tabia connect book 1"
 _LARGEST = files.GIGABYTE
 
@@ -41,7 +41,7 @@ class Book:
 
 
 def openings(board: Board, stones: int) -> list[np.ndarray]:
-    """For 0 to `stones` stones all positions that are not over, uint64[N, 2] in the order of their keys."""
+    """All positions of 0 to `stones` stones that are not over, uint64[N, 2] per ply in the order of their keys."""
     levels = [np.zeros((1, 2), np.uint64)]
     for _ in range(stones):
         after, legal = children(board, levels[-1])
@@ -51,7 +51,7 @@ def openings(board: Board, stones: int) -> list[np.ndarray]:
 
 
 def complete(board: Board, levels: list[np.ndarray], scores: np.ndarray) -> Book:
-    """The book of all levels, from the scores of the last."""
+    """The book of all plies, from the scores of the last."""
     known = Book(keys(board, levels[-1]), scores)
     for level in reversed(levels[:-1]):
         after, legal = children(board, level)
@@ -66,11 +66,12 @@ def complete(board: Board, levels: list[np.ndarray], scores: np.ndarray) -> Book
 
 
 def file_name(rows: int, columns: int, line: int) -> str:
+    """The name of a board's book."""
     return f"connect{line}_{rows}x{columns}.book"
 
 
 def write(path: Path, rows: int, columns: int, line: int, stones: int, scores: np.ndarray) -> None:
-    """A book file, complete or not there at all."""
+    """Write a book file atomically."""
     raw = scores.astype(np.int8).tobytes()
     title = {"format": _FORMAT, "rows": rows, "columns": columns, "line": line, "stones": stones}
     title |= {"positions": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
@@ -78,7 +79,7 @@ def write(path: Path, rows: int, columns: int, line: int, stones: int, scores: n
 
 
 def read(path: Path, board: Board) -> Book:
-    """The book in a file, for this board."""
+    """Read the book of a board; raises GameError if the file is damaged or belongs to another board."""
     try:
         first, _, packed = files.read_bytes(path, _LARGEST).partition(b"\n")
         title = parse_json(first)
@@ -86,11 +87,11 @@ def read(path: Path, board: Board) -> Book:
         raw = zlib.decompressobj().decompress(packed, title["positions"] + 1)
         sound = title["format"] == _FORMAT and hashlib.sha256(raw).hexdigest() == title["sha256"]
     except (OSError, ValueError, KeyError, TypeError, zlib.error):
-        raise GameError(f"{path} is no opening book, or a damaged one.") from None
+        raise GameError(f"{path} is not an opening book, or it is damaged.") from None
     if not sound:
-        raise GameError(f"{path} is no opening book, or a damaged one.")
+        raise GameError(f"{path} is not an opening book, or it is damaged.")
     if size != (len(board.rows), board.columns, len(board.line)):
-        raise GameError(f"{path} is a book of rows, columns, line = {size}, not of this board.")
+        raise GameError(f"{path} is a book for rows, columns, line = {size}, not for this board.")
     levels = openings(board, title["stones"])
     scores = np.frombuffer(raw, np.int8)
     if len(scores) != len(levels[-1]):

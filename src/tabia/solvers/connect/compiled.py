@@ -1,4 +1,4 @@
-"""The one door to Numba, the compiler behind the Connect solver (the extra `solver`)."""
+"""The interface to Numba, which compiles the Connect solver (the extra `solver`)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
 
-# No counting of references: all arrays outlive the calls, and threads would wait for each other's counts.
+# No reference counting: all arrays outlive the calls, and threads would contend for the counters.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 class CompilerMissing(GameError, ImportError):
-    """The solver was asked for where Numba is not installed."""
+    """Numba is not installed."""
 
 
 def compiled(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """The function as machine code, kept on disk between runs and free to run beside other threads."""
-    # Numba keeps code by a function's name and its own file; the revision makes it notice changes in the others.
+    """Compile a function to machine code that is cached on disk and releases the GIL."""
+    # Numba caches code by a function's name and file; the revision invalidates it when another file changes.
     function.__qualname__ += f"_{_revision()}"
     return _compiler()(cache=True, **_OPTIONS)(function)
 
 
 def inlined(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """The same for a function that becomes part of each caller."""
+    """The same for a function that is inlined into each caller."""
     return _compiler()(forceinline=True, **_OPTIONS)(function)
 
 
@@ -38,7 +38,7 @@ def _compiler() -> Any:
     try:
         import numba
     except ImportError:
-        raise CompilerMissing("The Connect solver needs its compiler Numba: pip install 'tabia[solver]'.") from None
+        raise CompilerMissing("The Connect solver needs Numba: pip install 'tabia[solver]'.") from None
     return numba.njit
 
 

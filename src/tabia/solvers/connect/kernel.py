@@ -1,11 +1,11 @@
-"""The search itself: negamax with a null window, threats first, and proofs instead of leaves.
+"""The search: negamax with a null window, threats first, and proofs in place of leaves.
 
-A question is always "is the score at least `aim`?"; the answer is a bound, at least `aim` if so and below it if not.
-The score of a position follows from a few such questions. It counts from the end: a win with the mover's last
-possible stone is 1, one stone earlier 2, and so on; losses are negative, a draw is 0.
+Each search answers "is the score at least `aim`?" with a bound: at least `aim` if so, below it if not. A few such
+searches give the score of a position. Scores count from the end: a win with the mover's last possible stone is 1, one
+stone earlier 2, and so on; losses are negative, a draw is 0.
 
-The positions on the way to a leaf stand in a stack, one row for each number of stones. A position to be searched is
-always one whose mover cannot win at once.
+The positions on the path are kept in a stack, one row per number of stones. A position is searched only if its mover
+cannot win at once.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from tabia.solvers.connect.bits import (
     winning_fields,
 )
 from tabia.solvers.connect.compiled import compiled, inlined
-from tabia.solvers.connect.follow import follow_bound
+from tabia.solvers.connect.follow_up import follow_bound
 from tabia.solvers.connect.table import Entry, Tables, is_late, keep, lower, recall, upper
 
 _RANKS = 32  # more than columns
-# A row of the stack: the position, its moves and the question; what its table knows; how far the moves are tried; the
-# moves by rank, and the winning fields after the move in each column.
+# A row of the stack: the position, its moves and `aim`; its table entry; how many moves have been tried; the ranked
+# moves, and the winning fields after the move in each column.
 _MOVER, _TAKEN, _LEGAL, _AIM, _PLACE, _TAG, _KNOWN, _SEARCHED, _BEST, _TRIED, _MOVES, _RANKED = range(12)
 _THREATS = _RANKED + _RANKS
-_COUNTER = 64  # the row whose first entry counts the positions looked at
-_OPEN = 100  # no bound: the question needs a search
-_GLANCE_FIELDS = 14  # with so many empty fields, the children are looked up before one is searched
+_COUNTER = 64  # the row whose first entry counts searched positions
+_OPEN = 100  # no bound yet: a search is needed
+_GLANCE_FIELDS = 14  # with at least this many empty fields, children are looked up before any is searched
 
 
 def empty_stack() -> np.ndarray:
-    """Room for the positions on the way to a leaf."""
+    """An empty stack for the positions on a path."""
     return np.zeros((_COUNTER + 1, _THREATS + _RANKS), np.int64)
 
 
 @compiled
 def solve_all(board: Board, tables: Tables, stack: np.ndarray, positions: np.ndarray, scores: np.ndarray) -> None:
-    """The score of each position, uint64[B, 2] the mover's stones and all, written to int8[B]."""
+    """Write the score of each position, uint64[B, 2] (the mover's stones and all stones), to int8[B]."""
     for i in range(positions.shape[0]):
         scores[i] = _solve(board, tables, stack, positions[i, 0], positions[i, 1])
 
 
 @inlined
 def _solve(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: Word) -> int:
-    """The exact score of any position, also of one that is over."""
+    """The exact score of any position, including one that is over."""
     stones = count(taken)
     if has_line(board, mover ^ taken):
         return -((cells(board) + 2 - stones) // 2)
@@ -74,7 +74,7 @@ def _solve(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: 
 
 @inlined
 def _search(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: Word, aim: int) -> int:
-    """A bound that tells whether the score is at least `aim`."""
+    """A bound that decides whether the score is at least `aim`."""
     root = stones = count(taken)
     while True:
         bound = _look(board, tables, stack, mover, taken, stones, aim)
@@ -91,7 +91,7 @@ def _search(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken:
 
 @inlined
 def _climb(board: Board, tables: Tables, stack: np.ndarray, root: int, stones: int, bound: int) -> tuple[int, int]:
-    """Hand a bound up to the next position with a move left to try; its stones, or less than the root's if none."""
+    """Back a bound up to the next position with an untried move; its stones, or fewer than the root's if none."""
     while stones > root:
         stones -= 1
         row = stack[stones]
@@ -109,7 +109,7 @@ def _climb(board: Board, tables: Tables, stack: np.ndarray, root: int, stones: i
 
 @inlined
 def _look(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: Word, stones: int, aim: int) -> int:
-    """The answer, if it needs no search; if it does, _OPEN, and the stack holds the moves to try."""
+    """A bound if no search is needed; otherwise _OPEN, with the moves to try on the stack."""
     stack[_COUNTER, 0] += 1
     moves = _unlosing(landing(board, taken), winning_fields(board, mover ^ taken, taken))
     if moves == ZERO:
@@ -130,7 +130,7 @@ def _look(board: Board, tables: Tables, stack: np.ndarray, mover: Word, taken: W
 def _consult(
     board: Board, tables: Tables, row: np.ndarray, mover: Word, taken: Word, stones: int, aim: int, most: int
 ) -> int:
-    """The same for a position with a choice: from its table, from its threats, or from its children."""
+    """The same for a position with several moves: from its table, its threats or its children."""
     entry = recall(board, tables, mover, taken, stones)
     if lower(entry.known) >= aim or upper(entry.known) < aim:
         return lower(entry.known) if lower(entry.known) >= aim else upper(entry.known)
@@ -145,7 +145,7 @@ def _consult(
 
 @inlined
 def _unlosing(landings: Word, threats: Word) -> Word:
-    """The moves after which the other side cannot win at once: block its one threat, and play under none."""
+    """The moves after which the opponent cannot win at once: they block its only threat and play under none."""
     forced = landings & threats
     if forced:
         landings = forced if single(forced) else ZERO
@@ -154,7 +154,7 @@ def _unlosing(landings: Word, threats: Word) -> Word:
 
 @inlined
 def _rank(board: Board, row: np.ndarray, mover: Word, taken: Word, moves: Word) -> bool:
-    """Write the moves to the row, those with most winning fields first, then the middle; true if one wins for sure."""
+    """Write the moves to the row, most winning fields first, then the middle; true if one wins by force."""
     ranked = 0
     for column in range(board.columns):
         move = moves & middle_column(board, column)
@@ -181,14 +181,14 @@ def _ranked_column(row: np.ndarray, i: int) -> int:
 
 @inlined
 def _move(board: Board, row: np.ndarray, i: int) -> Word:
-    """The i-th move of a row; a single one is not ranked."""
+    """The i-th move of a row; a single move is not ranked."""
     moves = Word(row[_LEGAL])
     return moves if row[_MOVES] == 1 else moves & middle_column(board, _ranked_column(row, i))
 
 
 @inlined
 def _glance(board: Board, tables: Tables, row: np.ndarray, mover: Word, taken: Word, stones: int, aim: int) -> int:
-    """A lower bound from a child that needs no search: known from elsewhere, or held by following up; -64 if none."""
+    """A lower bound from a child that needs no search, by table or follow-up strategy; -64 if none."""
     other = mover ^ taken
     if stones + _GLANCE_FIELDS <= cells(board):
         for i in range(row[_MOVES]):

@@ -19,10 +19,12 @@ def from_states(game: Connect, states: State) -> np.ndarray:
 
 
 def check(board: Board, positions: np.ndarray) -> np.ndarray:
-    """The positions as uint64[B, 2], or GameError for the first one that no game reaches."""
+    """The positions as uint64[B, 2]; raises GameError for the first invalid one."""
     words = np.asarray(positions)
     if words.ndim != 2 or words.shape[1] != 2 or words.dtype.kind not in "ui":
-        raise GameError(f"Positions are integers [B, 2], the mover's stones and all; got {words.dtype}{words.shape}.")
+        raise GameError(
+            f"Positions are integers [B, 2], the mover's stones and all stones; got {words.dtype}{words.shape}."
+        )
     words = np.ascontiguousarray(words.astype(Word))
     mover, taken = words[:, 0], words[:, 1]
     counts = np.bitwise_count(words).astype(int)
@@ -31,7 +33,7 @@ def check(board: Board, positions: np.ndarray) -> np.ndarray:
     if wrong.any():
         first = int(np.argmax(wrong))
         stones, all_stones = int(mover[first]), int(taken[first])
-        raise GameError(f"Position {first} is none of this board: mover {stones:#x}, all stones {all_stones:#x}.")
+        raise GameError(f"Position {first} is not valid on this board: mover {stones:#x}, all stones {all_stones:#x}.")
     return words
 
 
@@ -48,9 +50,9 @@ def has_line(board: Board, stones: np.ndarray) -> np.ndarray:
 
 
 def children(board: Board, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """uint64[B, columns, 2] after a stone in each column, and bool[B, columns] where that is possible.
+    """uint64[B, columns, 2]: the positions after each move, and bool[B, columns]: the legal moves.
 
-    In a position that is over nothing is possible.
+    A position that is over has no legal moves.
     """
     mover, taken = positions[:, :1], positions[:, 1:]
     height = len(board.rows) + 1
@@ -61,7 +63,7 @@ def children(board: Board, positions: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def keys(board: Board, positions: np.ndarray) -> np.ndarray:
-    """uint64[...]: a number that a position [..., 2] shares with its mirror image alone."""
+    """uint64[...]: a key that a position [..., 2] shares only with its mirror image."""
     mirrored = np.zeros_like(positions)
     height = Word(len(board.rows) + 1)
     words = positions

@@ -1,12 +1,12 @@
-"""Recipes: named configurations with what to expect of them, as TOML files in `tabia/recipes`.
+"""Recipes: named configurations, as TOML files in `tabia/recipes`.
 
-A recipe is a configuration with a heading: `about`, what it is; `expect`, what comes of it and how long it takes;
-`device`, what it is made for. Its settings are written as in a run's config.toml; what it leaves out has its default.
+A recipe is a configuration with a heading: `about` describes it, `expect` gives the time and the strength to expect,
+`device` is the hardware it is made for, and `source` names the publication that it reproduces, if any. Settings are
+written as in the config.toml of a run; those that are missing keep their defaults.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 
-from tabia.core.errors import did_you_mean
 from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.games.registry import is_of_library
@@ -23,7 +22,7 @@ from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
 
 ANY = "any"
-_HEADING = ("about", "expect", "device")
+_HEADING = ("about", "expect", "device", "source")
 
 
 @dataclass(frozen=True)
@@ -35,23 +34,24 @@ class Recipe:
     device: str  # cpu or gpu
     about: str
     expect: str
+    source: str | None
     tables: dict[str, Any]
 
     @property
     def several(self) -> bool:
-        """Whether it trains on several boards."""
+        """Whether it trains one network on several boards."""
         return "other_boards" in self.tables
 
     def is_for(self, game: Game) -> bool:
-        """Whether it is for this game or a variant of it; a library's game is not made for the comparison."""
+        """Whether it is for this game or a variant of it; games of other libraries are compared by name only."""
         return game.name == (self.game if is_of_library(self.game) else make_game(self.game).name)
 
     def config(self, game: str | None = None) -> Config:
-        """The configuration, for the recipe's game or a variant of it; refused for another game."""
+        """The configuration for the recipe's game or a variant of it; other games are refused."""
         wanted = game or self.game
         if self.game not in (ANY, wanted) and not self.is_for(make_game(wanted)):
             raise TrainingError(
-                f"The recipe {self.name} is for {self.game}, not for {wanted}. For {wanted} there is: "
+                f"The recipe {self.name} is for {self.game}, not for {wanted}. Recipes for {wanted}: "
                 f"{', '.join(recipe.name for recipe in for_game(wanted))}."
             )
         tables = {name: value for name, value in self.tables.items() if name not in _HEADING}
@@ -59,7 +59,7 @@ class Recipe:
 
 
 def names() -> list[str]:
-    """All recipes there are."""
+    """The names of all recipes."""
     files = (resources.files("tabia") / "recipes").iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
@@ -67,24 +67,32 @@ def names() -> list[str]:
 def load(name: str) -> Recipe:
     """A recipe by its name."""
     if name not in names():
-        raise TrainingError(f"There is no recipe {name!r}. {did_you_mean(name, names())}")
+        raise settings.unknown("recipe", name, names())
     text = (resources.files("tabia") / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    return Recipe(name, tables["game"], tables["device"], tables["about"], tables["expect"], tables)
+    return Recipe(
+        name=name,
+        game=tables["game"],
+        device=tables["device"],
+        about=tables["about"],
+        expect=tables["expect"],
+        source=tables.get("source"),
+        tables=tables,
+    )
 
 
 def for_game(game: str) -> list[Recipe]:
-    """The recipes that can train a game, those made for it first."""
+    """The recipes that can train a game, the ones made for it first."""
     every, wanted = [load(name) for name in names()], make_game(game)
     own = [recipe for recipe in every if recipe.game != ANY and recipe.is_for(wanted)]
     return [*own, *(recipe for recipe in every if recipe.game == ANY)]
 
 
 def default(game: str) -> Recipe:
-    """What `tabia train GAME` takes: Tabia's own recipe for the game and this machine, or the one for any game."""
+    """The recipe of `tabia train GAME`: Tabia's own for the game and this machine, or else the one for any game."""
     here = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    # A thesis's is never taken unasked, nor one for several boards.
-    own = [recipe for recipe in for_game(game) if not re.match(r"s\d-", recipe.name) and not recipe.several]
+    # Reproductions of publications, and recipes for several boards, must be asked for by name.
+    own = [recipe for recipe in for_game(game) if recipe.source is None and not recipe.several]
     made_for = [recipe for recipe in own if recipe.game != ANY and make_game(recipe.game).id == make_game(game).id]
     others = [recipe for recipe in own if recipe.game == ANY]
     ranked = sorted([*made_for, *others], key=lambda recipe: recipe.device != here)

@@ -2,7 +2,7 @@
 
     config = Config(game="connect4").changed({"search.simulations": 64})
 
-Every value a user may set has a dotted name such as `learner.learning_rate`; `settings.py` reads and writes them as TOML.
+Every setting has a dotted name such as `learner.learning_rate`; `toml.py` reads and writes them as TOML.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tabia.core.settings import bounded, check, one_of
 from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
-from tabia.training.config.bounds import bounded, check_bounds, one_of
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -22,95 +22,99 @@ Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """[search] How each move of self-play is looked for."""
+    """[search] The tree search that chooses the moves of self-play."""
 
     rule: str = one_of("gumbel", "puct")
     simulations: int = bounded(32, 1, 1_000_000)
     fast_simulations: int = bounded(0, 0, 1_000_000)
-    """Playout caps: simulations of the quick plies, whose moves are played but not learned; 0: there are none."""
+    """Playout cap randomization: simulations of a fast search, whose policy is not learned; 0: every search is full."""
     full_search_fraction: float = bounded(0.25, 0.0, 1.0)
-    """Playout caps: the share of plies searched in full."""
+    """Playout cap randomization: the fraction of plies with a full search."""
     considered_actions: int = bounded(16, 1, 1_000_000)
-    """Gumbel: moves sampled at the root."""
+    """Gumbel: actions sampled at the root."""
     value_scale: float = bounded(1.0, 0.0, 1e6)
-    """Gumbel: how much a difference in value weighs against the prior."""
+    """Gumbel: weight of values against the prior; c_scale in the paper."""
     maxvisit_init: float = bounded(50.0, 0.0, 1e6)
+    """Gumbel: added to the largest visit count; c_visit in the paper."""
     gumbel_scale: float = bounded(1.0, 0.0, 1e6)
-    """Gumbel: how much chance is in the moves sampled and played; 0: none beyond temperature and exploration."""
+    """Gumbel: scale of the Gumbel noise at the root; 0: no noise."""
     c: float = bounded(1.25, 0.0, 1e6)
     """PUCT: weight of the prior."""
     dirichlet_fraction: float = bounded(0.25, 0.0, 1.0)
-    """PUCT: share of Dirichlet noise in the root's prior."""
+    """PUCT: fraction of Dirichlet noise in the prior of the root."""
     dirichlet_total: float = bounded(10.0, 0.01, 1e6)
-    """PUCT: the noise's alpha is this over the number of legal moves."""
+    """PUCT: Dirichlet alpha is this divided by the number of legal moves."""
     dirichlet_alpha: float = bounded(0.0, 0.0, 1e6)
-    """PUCT: the noise's alpha itself; 0: see noise_total."""
+    """PUCT: Dirichlet alpha; 0: use dirichlet_total."""
     winning_moves_first: bool = False
-    """Every leaf is looked through for a move that wins at once, which counts as played; not for games of chance."""
+    """Give a leaf with an immediately winning move the value of that win; not for games of chance."""
     transpositions: bool = False
+    """Share nodes between equal positions."""
     cut_loops: bool = False
+    """Score a position that repeats on the path instead of searching it again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPlaySettings:
-    """[selfplay] The games played side by side."""
+    """[selfplay] The games played in parallel, and how they explore."""
 
     games: int = bounded(512, 1, 1_000_000)
     plies: int = bounded(8, 1, 10_000)
-    """Moves in every game between two visits to the learner: together they are an iteration."""
+    """Moves played in every game per iteration."""
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
-    """So many moves of a game are drawn at `temperature`, the rest at `temperature_end`."""
+    """The first moves of a game are sampled at `temperature`, the others at `temperature_end`."""
     temperature_end: float = bounded(0.0, 0.0, 100.0)
-    """0: the move the search itself would play."""
+    """0: play the move that the search selects."""
     temperature_switch: str = one_of("fixed", "random")
-    """`random`: each game draws anew, from 0 to temperature_moves, how many."""
+    """`random`: each game draws its own number of first moves, from 0 to temperature_moves."""
     opening_fraction: float = bounded(0.5, 0.0, 1.0)
-    """The share of games that begin with random moves."""
+    """The fraction of games that start with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
-    """From 1 to so many of them."""
+    """The most random moves; each opening has 1 to this many."""
     opening_candidates: int = bounded(1, 1, 1_000)
-    """Of so many openings drawn, the one the network thinks most even is played."""
+    """Sample this many openings and play the most balanced one, as the network sees it."""
     revisit_fraction: float = bounded(0.0, 0.0, 1.0)
-    """The share of games that begin at a position of the replay whose outcome was not what the search expected.
+    """The fraction of games that start at a position of the replay buffer whose outcome surprised the search.
 
-    Nobody resigns those. `opened` is a share of the others.
+    Such games are never resigned. `opening_fraction` applies to the other games.
     """
     revisit_candidates: int = bounded(16, 1, 1_000)
-    """The most surprising of so many positions drawn."""
+    """Sample this many positions and start at the most surprising one."""
     teacher: str = ""
-    """A simple player (random, greedy, initialize) that plays instead of the network; schedule it for the start."""
+    """A player (random, greedy, initialize) that plays instead of the network; schedule it for the start of a run."""
     epsilon: float = bounded(0.0, 0.0, 1.0)
-    """The share of moves replaced by random ones; what happened after one never counts for positions before it."""
+    """The fraction of moves replaced by random ones; positions before one keep their search value as target."""
     resign_threshold: float = bounded(0.0, 0.0, 1.0)
-    """A seat whose search expects less than -resign gives up (two seats only); 0: nobody ever does."""
+    """A seat resigns if its search value is below minus this (two seats only); 0: never."""
     resign_disabled_fraction: float = bounded(0.1, 0.0, 1.0)
-    """The share of games played on all the same, to see how often giving up was wrong."""
+    """The fraction of games that are played to the end, to see how often a resignation would be wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetSettings:
-    """[targets] What the network is taught about a position."""
+    """[targets] The policy and value targets of a position."""
 
     policy: str = one_of("improved", "visits")
-    """`improved`: what the search recommends (Gumbel's improved policy; PUCT's visits). `visits`: shares of visits."""
+    """`improved`: the improved policy of Gumbel, the visit counts of PUCT. `visits`: always the visit counts."""
     search_value_weight: float = bounded(0.3, 0.0, 1.0)
-    """The value taught is (1 - share) * outcome + share * the search's own value."""
+    """The value target is (1 - weight) * outcome + weight * search value."""
     td_lambda: float = bounded(1.0, 0.0, 1.0)
-    """Below 1 the outcome is mixed with the search's values on the way to it: nearer ones count more."""
+    """TD(lambda): below 1, the outcome is mixed with the search values of later positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySettings:
-    """[replay] The positions the learner draws from."""
+    """[replay] The replay buffer."""
 
     positions: int = bounded(200_000, 1, 1_000_000_000)
+    """The newest positions, from which the learner samples."""
     iterations: int = bounded(0, 0, 1_000_000)
-    """The last so many iterations, instead of a number of positions; 0: see positions."""
+    """Sample from this many of the newest iterations instead; 0: use positions."""
     place: str = one_of("auto", "device", "host")
-    """Where they are kept; `auto`: on the device, or in the machine's memory if they need over half of its own."""
+    """Where it is stored; `auto`: on the device if it fits there, otherwise in the machine's memory."""
     min_positions: int = bounded(0, 0, 1_000_000_000)
-    """Finished positions to wait for before learning begins; 0: four batches."""
+    """Positions that must be ready before learning starts; 0: four batches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,100 +122,100 @@ class LearnerSettings:
     """[learner] The optimizer and the losses."""
 
     steps: int = bounded(16, 1, 1_000_000)
-    """Optimizer steps an iteration."""
+    """Optimizer steps per iteration."""
     batch_size: int = bounded(512, 1, 1_000_000)
     optimizer: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
-    """Of sgd."""
+    """SGD only."""
     learning_rate: float = bounded(1e-3, 0.0, 100.0)
     learning_rate_schedule: str = one_of("cosine", "constant", "stepped")
     learning_rate_end: float = bounded(1e-5, 0.0, 100.0)
-    """Cosine: the rate at the end."""
+    """Cosine: the learning rate at the end."""
     learning_rate_drops: tuple[tuple[float, float], ...] = ()
-    """Stepped: from each progress (0 to 1) on the rate is multiplied by a factor: [[0.5, 0.1], [0.8, 0.01]]."""
+    """Stepped: factors of the learning rate by progress (0 to 1), such as [[0.5, 0.1], [0.8, 0.01]]."""
     warmup_steps: int = bounded(100, 0, 1_000_000)
-    """Steps in which the rate rises from 0."""
+    """Steps in which the learning rate rises from 0."""
     weight_decay: float = bounded(1e-4, 0.0, 1.0)
-    """adamw and muon: decay beside the gradient. adam and sgd: half its square is part of the loss (L2)."""
+    """adamw and muon: decoupled weight decay. adam and sgd: L2 regularization, as part of the loss."""
     gradient_clip: float = bounded(1.0, 0.0, 1e6)
-    """The longest gradient; 0: any."""
+    """Clip gradients to this global norm; 0: no clipping."""
     policy_loss: str = one_of("cross_entropy", "squared")
-    """`squared` is Wandhoven's: squared error over the legal moves."""
+    """`squared`: squared error over the legal moves (Wandhoven 2022)."""
     value_loss: str = one_of("squared", "cross_entropy")
-    """`cross_entropy` is for networks that tell win, draw and loss."""
+    """`cross_entropy`: for networks that predict win, draw and loss."""
     value_weight: float = bounded(1.0, 0.0, 1e6)
-    board_weight: float = bounded(1.0, 0.0, 1e6)
-    """Of telling the game's last position, for networks with last_board."""
+    final_position_weight: float = bounded(1.0, 0.0, 1e6)
+    """Weight of predicting the final position of the game, for networks with `final_position`."""
     mask_illegal: bool = True
-    """Illegal moves take no part in the policy loss; false teaches the network that they are illegal."""
+    """Leave illegal moves out of the policy loss; false: the network learns that they are illegal."""
     ema_decay: float = bounded(0.999, 0.0, 1.0)
-    """Weights are averaged with this decay for play; 0: the latest are played."""
+    """Play with an exponential moving average of the weights with this decay; 0: play with the latest weights."""
     symmetries: bool = True
-    """Every position is learned in a symmetry drawn at random."""
+    """Apply a random symmetry of the game to every sample."""
     precision: str = one_of("auto", "float32", "bfloat16")
-    """What the network computes in; `auto`: bfloat16 but on CPUs."""
+    """The data type of the network; `auto`: float32 on CPUs, bfloat16 elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateSettings:
-    """[gate] Whether a new network must prove itself before it plays."""
+    """[gate] Whether a new network must beat the champion before it plays."""
 
     kind: str = one_of("none", "score", "ratio", "sequential")
-    """`score`: share of the points (Schulte 2021). `ratio`: of wins to losses (Wandhoven 2022). `sequential`: a test that stops early."""
+    """`score`: fraction of the points (Schulte 2021). `ratio`: wins to losses (Wandhoven 2022). `sequential`: SPRT."""
     every: int = bounded(20, 1, 1_000_000)
-    """Iterations between two attempts."""
+    """Iterations between two gates."""
     games: int = bounded(40, 2, 1_000_000)
     threshold: float = bounded(0.55, 0.0, 100.0)
     simulations: int = bounded(0, 0, 1_000_000)
-    """Of each side; 0: those of self-play."""
+    """Simulations per move of both sides; 0: as in self-play."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """[evaluation] How strength is measured while training and at the end; it changes nothing in the run."""
+    """[evaluation] How strength is measured during a run and at its end; the run itself does not depend on it."""
 
     every: int = bounded(0, 0, 1_000_000)
-    """Iterations between two evaluations; 0: at most eight in a run, which take about a twentieth of its time.
+    """Iterations between two evaluations; 0: at most eight per run, in about 5% of its time.
 
     The end of the run is always evaluated. With 0 the number of games depends on the clock; otherwise it is `games`.
     """
     opponents: tuple[str, ...] = ()
-    """Players by spec, weakest first; empty: those that suit the game (`training/opponents.py`)."""
+    """Players by spec, weakest first; empty: opponents that suit the game (`tabia.training.evaluate`)."""
     games: int = bounded(100, 0, 1_000_000)
-    """Games against each opponent, fewer where `every` is 0 and time is short; 0: strength is never measured."""
+    """Games against each opponent, fewer if `every` is 0 and time is short; 0: strength is never measured."""
     simulations: int = bounded(64, 0, 1_000_000)
-    """Of our side; 0: the network alone, and positions with search as in self-play."""
+    """Simulations per move of our side; 0: the network alone."""
     positions: int = bounded(-1, -1, 1_000_000)
-    """Positions on which moves are compared with perfect play; 0: none; -1: 200 where it is known at once."""
+    """Positions compared with perfect play; 0: none; -1: 200 if the game is solved quickly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointSettings:
-    """[checkpoints] What is kept on disk."""
+    """[checkpoints] What is saved, and how often."""
 
     every: int = bounded(50, 1, 1_000_000)
-    """Iterations between two checkpoints; there is also one at the end and one at Ctrl-C."""
+    """Iterations between two checkpoints; one is also saved at the end and at Ctrl-C."""
     minutes: float = bounded(5.0, 0.0, 1e6)
-    """And at least every so many minutes."""
+    """Minutes after which a checkpoint is saved in any case."""
     resumable: int = bounded(2, 1, 1_000)
-    """So many of the newest can be resumed from; older ones keep their weights alone."""
+    """The newest checkpoints that can be resumed; older ones keep only their weights."""
     games: int = bounded(4, 0, 1_000)
-    """Self-play games written to games/ at each checkpoint."""
+    """Self-play games written to games/ per checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Everything that decides how a run goes."""
+    """All settings of a run."""
 
     game: str
     other_boards: tuple[str, ...] = ()
-    """Other boards of the game that the same network learns in turn, an iteration each; it must be one for any size."""
+    """Other boards of the game, played in turn by the same network, one per iteration; it must fit any size."""
     recipe: str = "own"
     seed: int = bounded(0, 0, 2**31 - 1)
     iterations: int = bounded(400, 1, 1_000_000_000)
-    """How long the run is, if no minutes are given; such a run can be repeated bit for bit on a CPU."""
+    """Length of the run if minutes is 0; such a run can be reproduced bit for bit on a CPU."""
     minutes: float = bounded(0.0, 0.0, 1e6)
-    """How long the run is by the clock, compiling included; schedules then follow the clock from the first iteration on."""
+    """Length of the run by the clock, compilation included; schedules then follow the clock. 0: see iterations."""
     network: NetworkConfig = field(default_factory=tower)
     search: SearchSettings = SearchSettings()
     selfplay: SelfPlaySettings = SelfPlaySettings()
@@ -222,38 +226,29 @@ class Config:
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     schedule: Schedule = ()
-    """Values that change on the way: (("search.simulations", ((0.0, 16), (0.5, 32))),)."""
+    """Settings that change with progress: (("search.simulations", ((0.0, 16), (0.5, 32))),)."""
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for section in (
-            self.search,
-            self.selfplay,
-            self.targets,
-            self.replay,
-            self.learner,
-            self.gate,
-            self.evaluation,
-            self.checkpoints,
-        ):
-            check_bounds(section)
+        check(self, error=TrainingError)
+        for section in SECTIONS:
+            check(getattr(self, section), section=section, error=TrainingError)
         _check_together(self)
 
     def at(self, progress: float) -> Config:
-        """The configuration as scheduled for a share of the run, 0 to 1."""
+        """The configuration as scheduled for this progress, from 0 to 1."""
         return self.changed(self.scheduled(progress)) if self.schedule else self
 
     @property
     def changes(self) -> tuple[float, ...]:
-        """The shares of the run at which the schedule sets something, in order; 0 is always the first."""
+        """The progress values at which the schedule changes something, in order, starting with 0."""
         return tuple(sorted({0.0} | {start for _, steps in self.schedule for start, _ in steps}))
 
     def scheduled(self, progress: float) -> dict[str, Any]:
-        """The values that `schedule` sets at a share of the run."""
+        """The values that `schedule` sets at this progress."""
         return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
-        """The same with some values changed, by dotted names."""
+        """A copy with some settings changed, by dotted name."""
         parts: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             section, _, key = name.rpartition(".")
@@ -291,33 +286,35 @@ FIXED = frozenset(
         "learner.weight_decay",
     }
 )
-"""What decides the shapes of a run's arrays, or what the run is, and so stays the same throughout."""
+"""Settings that decide the shapes of arrays, or what the run is, and cannot be scheduled."""
 
 
 def _check_together(config: Config) -> None:
     if not isinstance(config.other_boards, tuple) or not all(isinstance(board, str) for board in config.other_boards):
-        raise TrainingError(f"other_boards is a list of games' ids; got {quote(config.other_boards)}.")
+        raise TrainingError(f"other_boards must be a list of game ids; got {quote(config.other_boards)}.")
     if config.other_boards and not config.network.any_size:
-        raise TrainingError("other_boards needs a network for any size of board, such as --set network=any_size.")
+        raise TrainingError("other_boards needs a network for any size of board: --set network=any_size.")
     if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
         raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
     if config.gate.kind == "score" and not 0 < config.gate.threshold < 1:
-        raise TrainingError(f"gate.threshold is a share of the points, such as 0.55; got {config.gate.threshold}.")
+        raise TrainingError(f"gate.threshold is a fraction of the points, such as 0.55; got {config.gate.threshold}.")
     if config.gate.kind == "sequential" and not 0.5 < config.gate.threshold < 1:
         raise TrainingError(
-            f"gate.threshold is the share the sequential test looks for, more than half; got {config.gate.threshold}."
+            f"gate.threshold is the score that the sequential test looks for, above 0.5; got {config.gate.threshold}."
         )
     for name, steps in config.schedule:
         if name in FIXED or name.startswith("network."):
-            raise TrainingError(f"{name} cannot be scheduled: it stays the same throughout a run.")
+            raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
         if not _are_steps(steps):
-            raise TrainingError(f"The schedule of {name} starts at 0 and rises, such as [[0.0, 16], [0.5, 32]].")
+            raise TrainingError(f"The schedule of {name} must start at 0 and rise, such as [[0.0, 16], [0.5, 32]].")
     for start in config.changes if config.schedule else ():
-        replace(config, schedule=()).changed(config.scheduled(start))  # refuses what does not go together there
+        replace(config, schedule=()).changed(
+            config.scheduled(start)
+        )  # refuses settings that do not work together there
 
 
 def _are_steps(steps: Any) -> bool:
-    """Whether these are (share of the run, value) pairs that start at 0 and rise."""
+    """Whether these are (progress, value) pairs that start at 0 and rise."""
     if not isinstance(steps, tuple) or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
         return False
     starts = [start for start, _ in steps]

@@ -1,4 +1,4 @@
-"""Configurations as TOML and as `key=value`, with a sentence for whatever is unknown or out of range."""
+"""Configurations as TOML and as `key=value`; an unknown or renamed setting is refused with the right name."""
 
 from __future__ import annotations
 
@@ -9,39 +9,94 @@ from typing import Any
 
 from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.parsing import parse_toml
-from tabia.core.text import plain, printable, quote
+from tabia.core.text import printable, quote
 from tabia.networks import NetworkConfig, presets
 from tabia.training.config.schema import SECTIONS, Config
 from tabia.training.errors import TrainingError
+
+RENAMED = {
+    "cycles": "iterations",
+    "search.finish": "search.winning_moves_first",
+    "search.considered": "search.considered_actions",
+    "search.scale": "search.value_scale",
+    "search.visit_offset": "search.maxvisit_init",
+    "search.gumbel_noise": "search.gumbel_scale",
+    "search.noise": "search.dirichlet_fraction",
+    "search.noise_total": "search.dirichlet_total",
+    "search.noise_alpha": "search.dirichlet_alpha",
+    "search.full_share": "search.full_search_fraction",
+    "selfplay.opened": "selfplay.opening_fraction",
+    "selfplay.opening_among": "selfplay.opening_candidates",
+    "selfplay.revisited": "selfplay.revisit_fraction",
+    "selfplay.revisit_among": "selfplay.revisit_candidates",
+    "selfplay.explore": "selfplay.epsilon",
+    "selfplay.resign": "selfplay.resign_threshold",
+    "selfplay.resign_checked": "selfplay.resign_disabled_fraction",
+    "targets.search_share": "targets.search_value_weight",
+    "targets.decay": "targets.td_lambda",
+    "replay.sessions": "replay.iterations",
+    "replay.start": "replay.min_positions",
+    "learner.batch": "learner.batch_size",
+    "learner.optimiser": "learner.optimizer",
+    "learner.rate": "learner.learning_rate",
+    "learner.schedule": "learner.learning_rate_schedule",
+    "learner.rate_end": "learner.learning_rate_end",
+    "learner.drops": "learner.learning_rate_drops",
+    "learner.warm_up": "learner.warmup_steps",
+    "learner.clip": "learner.gradient_clip",
+    "learner.average": "learner.ema_decay",
+    "learner.board_weight": "learner.final_position_weight",
+    "network.last_board": "network.final_position",
+    "gate.kind=share": "gate.kind=score",
+    "s1-connect4": "sanz-villanueva-connect4",
+    "s1-tictactoe": "sanz-villanueva-tictactoe",
+    "s2-connect4": "wandhoven-connect4",
+    "s3-chinese-checkers": "schulte-chinese-checkers",
+    "s5-connect4": "glimmerfors-connect4",
+}
+"""Settings, values and recipes that had another name before Tabia 0.2."""
 
 _DEFAULTS = {field.name: field.default for field in fields(Config)}
 _TOP = [field.name for field in fields(Config) if field.name not in (*SECTIONS, "network", "schedule")]
 
 
 def names() -> list[str]:
-    """Every dotted name there is."""
+    """The dotted names of all settings."""
     sections = [f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)]
     return [*_TOP, *sections, *(f"network.{field.name}" for field in fields(NetworkConfig))]
 
 
+def unknown(what: str, name: str, known: Iterable[str]) -> TrainingError:
+    """The error for an unknown name: what it is called now, or the nearest known one."""
+    if name in RENAMED:
+        return TrainingError(f"There is no {what} {quote(name)}. It is now called {quote(RENAMED[name])}.")
+    return TrainingError(f"There is no {what} {quote(name)}. {did_you_mean(name, known)}")
+
+
+def is_renamed(tables: Mapping[str, Any]) -> bool:
+    """Whether nested tables use a name of before Tabia 0.2."""
+    dotted = {f"{section}.{name}" for section, table in tables.items() if isinstance(table, Mapping) for name in table}
+    return any(name in RENAMED and name not in names() for name in (*tables, *dotted))
+
+
 def from_toml(text: str, source: str) -> Config:
-    """The configuration in a text; errors name the source."""
+    """The configuration in a TOML text; errors name the source."""
     try:
         return from_tables(parse_toml(text))
     except ValueError as error:
-        raise TrainingError(f"{source} is no TOML: {printable(str(error))}.") from None
+        raise TrainingError(f"{source} is not valid TOML: {printable(str(error))}.") from None
     except TabiaError as error:
         raise TrainingError(f"{source}: {error}") from None
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
-    """The configuration nested tables describe; what they leave out keeps its default."""
+    """The configuration in nested tables; settings that are missing keep their defaults."""
     known = [*_TOP, *SECTIONS, "network", "schedule"]
     for name in tables:
         if name not in known:
-            raise TrainingError(f"There is no setting {quote(name)}. {did_you_mean(name, known)}")
+            raise unknown("setting", name, known)
     if not isinstance(tables.get("game"), str):
-        raise TrainingError('A configuration names its game: game = "connect4".')
+        raise TrainingError('A configuration must name its game, such as game = "connect4".')
     values = {name: _like(_DEFAULTS[name], tables[name]) for name in _TOP if name in tables}
     for section, kind in SECTIONS.items():
         values[section] = _section(section, kind, tables.get(section, {}))
@@ -52,7 +107,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 
 def to_tables(config: Config) -> dict[str, Any]:
-    """The whole configuration as nested tables, every value written out."""
+    """The whole configuration as nested tables, defaults included."""
     return {**asdict(config), "network": config.network.to_dict(), "schedule": dict(config.schedule)}
 
 
@@ -68,21 +123,19 @@ def to_toml(config: Config) -> str:
 
 
 def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
-    """The configuration with `key=value` texts applied, as `--set` takes them; checked once all are."""
+    """The configuration with `key=value` texts applied, as `--set` takes them; checked after the last one."""
     tables = to_tables(config)
     for text in assignments:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise TrainingError(
-                f"--set {quote(text)}: a name and a value are needed, as in learner.learning_rate=0.001."
-            )
+            raise TrainingError(f"--set {quote(text)} needs a name and a value, such as learner.learning_rate=0.001.")
         section, _, key = name.rpartition(".")
         if name == "network":
             tables["network"] = {"preset": value}
         elif name == "schedule":
             tables["schedule"] = _value(value)
         elif name not in names() and not (section == "network" and "preset" in tables["network"]):
-            raise TrainingError(f"There is no setting {quote(name)}. {did_you_mean(name, names())}")
+            raise unknown("setting", name, names())
         elif section:
             tables[section][key] = _value(value)
         else:
@@ -91,7 +144,7 @@ def with_assignments(config: Config, assignments: Iterable[str]) -> Config:
 
 
 def _value(text: str) -> Any:
-    """A TOML value; what is none is a word."""
+    """A TOML value; anything else is a string."""
     try:
         return parse_toml(f"value = {text}")["value"]
     except ValueError:
@@ -100,11 +153,13 @@ def _value(text: str) -> Any:
 
 def _section(section: str, kind: type[Any], table: Any) -> Any:
     if not isinstance(table, Mapping):
-        raise TrainingError(f"[{section}] is a table of names and values; got {quote(table)}.")
+        raise TrainingError(f"[{section}] must be a table of names and values; got {quote(table)}.")
     known = {field.name: field for field in fields(kind)}
-    for name in table:
+    for name, value in table.items():
         if name not in known:
-            raise TrainingError(f"There is no setting {section}.{plain(name)}. {did_you_mean(name, known)}")
+            raise unknown("setting", f"{section}.{name}", [f"{section}.{field}" for field in known])
+        if f"{section}.{name}={value}" in RENAMED:
+            raise unknown("value", f"{section}.{name}={value}", ())
     return kind(**{name: _like(known[name].default, value) for name, value in table.items()})
 
 
@@ -112,7 +167,7 @@ def _network(table: Any) -> NetworkConfig:
     """A network's own settings, or a preset's name and options."""
     if not isinstance(table, Mapping):
         raise TrainingError(
-            f'[network] is a table of names and values, such as preset = "tower" and blocks = 5; got {quote(table)}.'
+            f'[network] must be a table of names and values, such as preset = "tower"; got {quote(table)}.'
         )
     options = {name: _frozen(value) for name, value in table.items() if name != "preset"}
     if "preset" not in table:
@@ -124,15 +179,15 @@ def _network(table: Any) -> NetworkConfig:
 
 def _schedule(table: Any) -> tuple[tuple[str, Any], ...]:
     if not isinstance(table, Mapping):
-        raise TrainingError(f"[schedule] is a table of names and steps; got {quote(table)}.")
+        raise TrainingError(f"[schedule] must be a table of names and steps; got {quote(table)}.")
     for name in table:
         if name not in names():
-            raise TrainingError(f"There is no setting {quote(name)} to schedule. {did_you_mean(name, names())}")
+            raise unknown("setting", name, names())
     return tuple((name, _frozen(steps)) for name, steps in table.items())
 
 
 def _like(default: Any, value: Any) -> Any:
-    """A whole number where a float is wanted is a float; a list is a tuple."""
+    """An integer becomes a float where the default is one, and a list becomes a tuple."""
     if isinstance(default, float) and type(value) is int and abs(value) < 2**53:
         return float(value)
     return _frozen(value)

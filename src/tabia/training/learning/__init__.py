@@ -1,1 +1,14 @@
-"""Learning."""
+"""Learning: batches from replay samples, the terms of the loss, the optimizer, and compiled training steps.
+
+batch       samples as the network sees them, in a random symmetry
+losses      the terms of the loss
+optimizer   the optimizer and the learning rate schedule
+learner     training steps and the train state
+"""
+
+from tabia.training.learning.batch import Batch as Batch
+from tabia.training.learning.batch import make_batch as make_batch
+from tabia.training.learning.learner import Learner as Learner
+from tabia.training.learning.learner import TrainState as TrainState
+from tabia.training.learning.losses import Losses as Losses
+from tabia.training.learning.optimizer import learning_rate_at as learning_rate_at

@@ -1,175 +1,184 @@
-"""What the network is taught: policy and value targets, and the losses between them and its answers.
+"""The loss: a weighted sum of named terms, each a function of the network's outputs and a batch.
 
-Axis letters: N samples, A actions, P seats (me, next, next after), H W C board and planes, S symmetries.
+A term with a head of its own needs four additions: the head (`networks/value_heads.py`), the setting that switches it
+on (`networks/config.py`), the term and its line in `make_terms`, and its weight (`LearnerSettings`). The metric is
+`loss_` and the term's name.
+Axis letters: N samples, A actions, P seats, H W C board and planes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
 
 from tabia.games.game import Game
-from tabia.networks import Outputs
+from tabia.networks import NetworkConfig, Outputs
 from tabia.training.config.schema import LearnerSettings, TargetSettings
-from tabia.training.selfplay import policies
+from tabia.training.learning.batch import Batch, Target
 from tabia.training.selfplay.replay import Samples
-
-
-class Lesson(NamedTuple):
-    """Positions and what to say of them, as the mover sees both."""
-
-    observations: Array  # float32[N, H, W, C]
-    legal: Array  # bool[N, A]
-    policy: Array  # float32[N, A]
-    outcome: Array  # float32[N, P] in [-1, 1]
-    searched: Array  # float32[N, P] the search's own values; the outcome where a teacher played
-    weight: Array  # float32[N] 0 for samples to pass over
-    policy_weight: Array  # float32[N]
-    last_board: Array | None = None  # float32[N, H, W, C] the game's last position, where the network is to tell it
-    board_weight: Array | None = None  # float32[N]
 
 
 class Losses(NamedTuple):
     """Means over a batch."""
 
     total: Array
-    policy: Array  # beyond the target's own entropy, so that 0 is perfect
-    value: Array
-    entropy: Array  # of the network's policy over legal moves
-    target_entropy: Array
-    agreement: Array  # how often network and target have the same favorite
-    illegal: Array  # what the network's policy gives to illegal moves before they are masked
-    board: Array | None = None  # of the game's last position, where the network tells it
+    terms: dict[str, Array]  # by name, unweighted
+    metrics: dict[str, Array]  # what terms report besides their loss
 
-    def told(self) -> dict[str, float]:
-        """Those there are, by name."""
-        return {name: float(value) for name, value in self._asdict().items() if value is not None}
+    def to_dict(self) -> dict[str, float]:
+        """All numbers by the names of their metrics, such as `loss_total` and `loss_policy`."""
+        losses = {"total": self.total, **self.terms}
+        found = {f"loss_{name}": value for name, value in losses.items()} | self.metrics
+        return {name: float(value) for name, value in found.items()}
 
 
-def lesson(game: Game, samples: Samples, key: Array, *, symmetries: bool) -> Lesson:
-    """Samples as the network sees them, each turned by a symmetry drawn at random."""
-    plies = samples.plies
-    mover = jax.vmap(game.mover)(plies.states)
-    searched = jnp.where(plies.valued[:, None], plies.values, samples.outcome)
-    made = Lesson(
-        jax.vmap(game.observe)(plies.states),
-        jax.vmap(game.legal)(plies.states),
-        policies.spread(plies.policy, plies.policy_actions, game.num_actions),
-        from_mover(samples.outcome, mover),
-        from_mover(searched, mover),
-        samples.weight,
-        samples.weight * plies.full_search,
-    )
-    if samples.reached is not None:
-        last = jax.vmap(game.observe)(samples.last, mover)
-        made = made._replace(last_board=last, board_weight=samples.weight * samples.reached)
-    return turned(game, made, key) if symmetries and len(game.symmetries) > 1 else made
-
-
-def from_mover(values: Array, mover: Array) -> Array:
-    """Values by seat [N, P] as the mover sees them: me, next, next after."""
-    seats = values.shape[-1]
-    return jnp.take_along_axis(values, (jnp.arange(seats)[None, :] + mover[:, None]) % seats, axis=-1)
-
-
-def turned(game: Game, lesson: Lesson, key: Array, drawn: Array | None = None) -> Lesson:
-    """Every position in a symmetry drawn at random, or in the one `drawn` [N] for it."""
-    cells = np.stack([symmetry.cells for symmetry in game.symmetries])  # [S, H * W]
-    origins = np.stack([np.argsort(symmetry.actions) for symmetry in game.symmetries])  # [S, A]
-    if drawn is None:
-        drawn = jax.random.randint(key, lesson.weight.shape, 0, len(cells))
-    places, actions = jnp.asarray(cells)[drawn], jnp.asarray(origins)[drawn]
-
-    def board(planes: Array) -> Array:
-        flat = planes.reshape(len(planes), -1, planes.shape[-1])
-        return jnp.take_along_axis(flat, places[:, :, None], axis=1).reshape(planes.shape)
-
-    return lesson._replace(
-        observations=board(lesson.observations),
-        last_board=None if lesson.last_board is None else board(lesson.last_board),
-        legal=jnp.take_along_axis(lesson.legal, actions, axis=1),
-        policy=jnp.take_along_axis(lesson.policy, actions, axis=1),
-    )
-
-
-def losses(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, targets: TargetSettings) -> Losses:
-    """All of them for one batch."""
-    policy = policy_loss(outputs, lesson, learner)
-    value = value_loss(outputs, lesson, learner, targets.search_value_weight)
-    total = policy.loss + learner.value_weight * value
-    board = None
-    if outputs.last_board is not None:
-        board = board_loss(outputs.last_board, lesson)
-        total += learner.board_weight * board
-    return Losses(
-        total=total,
-        policy=policy.loss,
-        value=value,
-        entropy=policy.entropy,
-        target_entropy=policy.target_entropy,
-        agreement=policy.agreement,
-        illegal=policy.illegal,
-        board=board,
-    )
-
-
-class PolicyLoss(NamedTuple):
-    """The policy's part of `Losses`."""
+class TermValue(NamedTuple):
+    """One term for one batch."""
 
     loss: Array
-    entropy: Array
-    target_entropy: Array
-    agreement: Array
-    illegal: Array
+    metrics: dict[str, Array]
 
 
-def policy_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings) -> PolicyLoss:
-    """How far the network's policy is from the one it is taught."""
-    logits, legal = outputs.logits, lesson.legal
-    inside = jnp.where(legal, logits, -1e9)
-    known = jax.nn.log_softmax(inside if learner.mask_illegal else logits)
-    target = lesson.policy / jnp.maximum(lesson.policy.sum(axis=-1, keepdims=True), 1e-6)
-    target_entropy = -jnp.sum(target * jnp.log(jnp.maximum(target, 1e-9)), axis=-1)
-    among_legal = jax.nn.log_softmax(inside)
-    entropy = -jnp.sum(jnp.where(legal, jnp.exp(among_legal) * among_legal, 0.0), axis=-1)
-    if learner.policy_loss == "cross_entropy":
-        loss = -jnp.sum(jnp.where(target > 0, target * known, 0.0), axis=-1) - target_entropy
-    else:
-        loss = jnp.sum(jnp.where(legal, (jnp.exp(among_legal) - target) ** 2, 0.0), axis=-1)
-    agrees = jnp.argmax(inside, axis=-1) == jnp.argmax(target, axis=-1)
-    illegal = jnp.sum(jnp.where(legal, 0.0, jax.nn.softmax(logits)), axis=-1)
-    found = PolicyLoss(loss, entropy, target_entropy, agrees.astype(jnp.float32), illegal)
-    return PolicyLoss(*(weighted_mean(values, lesson.policy_weight) for values in found))
+@dataclass(frozen=True)
+class LossTerm:
+    """One term of the loss; the default target is none beyond those that every batch has."""
+
+    name: ClassVar[str]
+    needs_final_state: ClassVar[bool] = False  # whether samples must hold the final states of their games
+
+    learner: LearnerSettings = field(default_factory=LearnerSettings)
+    targets: TargetSettings = field(default_factory=TargetSettings)
+
+    @property
+    def weight(self) -> float:
+        """The term's weight in the sum."""
+        return 1.0
+
+    def make_target(self, game: Game, samples: Samples) -> Target | None:
+        """The auxiliary target that the term needs in a batch."""
+        return None
+
+    def __call__(self, outputs: Outputs, batch: Batch) -> TermValue:
+        """The unweighted loss, and metrics by name."""
+        raise NotImplementedError
 
 
-def value_loss(outputs: Outputs, lesson: Lesson, learner: LearnerSettings, search_share: float) -> Array:
+class PolicyLoss(LossTerm):
+    """Kullback-Leibler divergence of the policy from its target, or the squared error over legal moves.
+
+    Metrics: `entropy` of the network's policy over legal moves; `target_entropy`; `agreement`, how often both have the
+    same best move; `illegal`, the probability of illegal moves before they are masked.
+    """
+
+    name = "policy"
+
+    def __call__(self, outputs: Outputs, batch: Batch) -> TermValue:
+        """Both losses are 0 at the target."""
+        logits, legal = outputs.logits, batch.legal
+        masked = jnp.where(legal, logits, -1e9)
+        log_policy = jax.nn.log_softmax(masked if self.learner.mask_illegal else logits)
+        target = batch.policy / jnp.maximum(batch.policy.sum(axis=-1, keepdims=True), 1e-6)
+        target_entropy = -jnp.sum(target * jnp.log(jnp.maximum(target, 1e-9)), axis=-1)
+        log_legal = jax.nn.log_softmax(masked)
+        entropy = -jnp.sum(jnp.where(legal, jnp.exp(log_legal) * log_legal, 0.0), axis=-1)
+        if self.learner.policy_loss == "cross_entropy":
+            loss = -jnp.sum(jnp.where(target > 0, target * log_policy, 0.0), axis=-1) - target_entropy
+        else:
+            loss = jnp.sum(jnp.where(legal, (jnp.exp(log_legal) - target) ** 2, 0.0), axis=-1)
+        agreement = jnp.argmax(masked, axis=-1) == jnp.argmax(target, axis=-1)
+        illegal = jnp.sum(jnp.where(legal, 0.0, jax.nn.softmax(logits)), axis=-1)
+        metrics = {
+            "entropy": entropy,
+            "target_entropy": target_entropy,
+            "agreement": agreement.astype(jnp.float32),
+            "illegal": illegal,
+        }
+        return TermValue(
+            weighted_mean(loss, batch.policy_weight),
+            {name: weighted_mean(values, batch.policy_weight) for name, values in metrics.items()},
+        )
+
+
+class ValueLoss(LossTerm):
     """Squared error of every seat's value, or the cross-entropy of win, draw and loss."""
-    if learner.value_loss == "squared":
-        target = (1.0 - search_share) * lesson.outcome + search_share * lesson.searched
-        return weighted_mean(jnp.mean((outputs.values - target) ** 2, axis=-1), lesson.weight)
-    assert outputs.wdl is not None
-    told, searched = win_draw_loss(lesson.outcome[:, 0]), win_draw_loss(lesson.searched[:, 0])
-    chances = (1.0 - search_share) * told + search_share * searched
-    return weighted_mean(-jnp.sum(chances * jax.nn.log_softmax(outputs.wdl), axis=-1), lesson.weight)
+
+    name = "value"
+
+    @property
+    def weight(self) -> float:
+        """`learner.value_weight`."""
+        return self.learner.value_weight
+
+    def __call__(self, outputs: Outputs, batch: Batch) -> TermValue:
+        """The target mixes outcome and search values by `targets.search_value_weight`."""
+        share = self.targets.search_value_weight
+        if self.learner.value_loss == "squared":
+            target = (1.0 - share) * batch.outcome + share * batch.search_values
+            error = jnp.mean((outputs.values - target) ** 2, axis=-1)
+        else:
+            outcome, search = win_draw_loss(batch.outcome[:, 0]), win_draw_loss(batch.search_values[:, 0])
+            chances = (1.0 - share) * outcome + share * search
+            error = -jnp.sum(chances * jax.nn.log_softmax(outputs.auxiliary["wdl"]), axis=-1)
+        return TermValue(weighted_mean(error, batch.weight), {})
 
 
-def board_loss(logits: Array, lesson: Lesson) -> Array:
-    """The cross-entropy of what each plane shows in each cell at the end; planes are chances, cut off at 0 and 1."""
-    assert lesson.last_board is not None and lesson.board_weight is not None
-    apart = optax.sigmoid_binary_cross_entropy(logits, jnp.clip(lesson.last_board, 0.0, 1.0))
-    return weighted_mean(apart.mean(axis=(1, 2, 3)), lesson.board_weight)
+class FinalPositionLoss(LossTerm):
+    """Cross-entropy of what each plane shows in each cell of the game's final position, from the mover's seat.
+
+    Planes are taken as probabilities, clipped to [0, 1]. Games that were resigned do not count.
+    """
+
+    name = "final_position"
+    needs_final_state = True
+
+    @property
+    def weight(self) -> float:
+        """`learner.final_position_weight`."""
+        return self.learner.final_position_weight
+
+    def make_target(self, game: Game, samples: Samples) -> Target:
+        """The final positions as today's movers see them."""
+        assert samples.last is not None and samples.reached is not None
+        mover = jax.vmap(game.mover)(samples.plies.states)
+        return Target(jax.vmap(game.observe)(samples.last, mover), samples.weight * samples.reached)
+
+    def __call__(self, outputs: Outputs, batch: Batch) -> TermValue:
+        """The mean over cells and planes."""
+        target = batch.auxiliary[self.name]
+        logits = outputs.auxiliary[self.name]
+        error = optax.sigmoid_binary_cross_entropy(logits, jnp.clip(target.values, 0.0, 1.0))
+        return TermValue(weighted_mean(error.mean(axis=(1, 2, 3)), target.weight), {})
+
+
+def make_terms(network: NetworkConfig, learner: LearnerSettings, targets: TargetSettings) -> tuple[LossTerm, ...]:
+    """The terms for a network: policy and value, and one for each auxiliary head."""
+    auxiliary = (FinalPositionLoss(learner, targets),) if network.final_position else ()
+    return (PolicyLoss(learner, targets), ValueLoss(learner, targets), *auxiliary)
+
+
+def compute_losses(terms: Sequence[LossTerm], outputs: Outputs, batch: Batch) -> Losses:
+    """All terms for one batch, and their weighted sum."""
+    found = {term.name: term(outputs, batch) for term in terms}
+    weighted = [term.weight * found[term.name].loss for term in terms]
+    total = weighted[0]
+    for value in weighted[1:]:
+        total = total + value
+    metrics = {name: value for term in found.values() for name, value in term.metrics.items()}
+    return Losses(total, {name: term.loss for name, term in found.items()}, metrics)
 
 
 def win_draw_loss(value: Array) -> Array:
-    """Chances [N, 3] with the given mean [N]: whatever is neither won nor lost is drawn."""
+    """Probabilities [N, 3] of win, draw and loss with the mean value [N]: of win and loss, one is 0."""
     value = jnp.clip(value, -1.0, 1.0)
     return jnp.stack([jnp.maximum(value, 0.0), 1.0 - jnp.abs(value), jnp.maximum(-value, 0.0)], axis=-1)
 
 
 def weighted_mean(values: Array, weight: Array) -> Array:
+    """The mean of values [N] by weight [N]; 0 if all weights are 0."""
     return jnp.sum(values * weight) / jnp.maximum(jnp.sum(weight), 1.0)

@@ -1,7 +1,7 @@
-"""The figures of a run's report; they need matplotlib, the extra `plots`.
+"""The figures of a report; they need matplotlib, the extra `plots`.
 
-Colors are Okabe and Ito's, which readers with any kind of color vision can tell apart; lines differ in their dashes
-or markers too.
+Colors are those of Okabe and Ito, which are distinct for every kind of color vision; lines also differ in dashes or
+markers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STYLE: Any = {
 
 
 class Drawing(NamedTuple):
-    """What a figure shows, and how to draw it."""
+    """A figure and how to draw it."""
 
     name: str  # of the file, without .svg
     draw: Callable[[Any], None]  # onto a matplotlib figure
@@ -51,7 +51,7 @@ class Drawing(NamedTuple):
 
 
 def available() -> bool:
-    """Whether matplotlib is there."""
+    """Whether matplotlib is installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -60,7 +60,7 @@ def available() -> bool:
 
 
 def style() -> AbstractContextManager[None]:
-    """How figures of a report look, whoever draws them."""
+    """The style of all figures of a report."""
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)
@@ -69,7 +69,7 @@ def style() -> AbstractContextManager[None]:
 def draw(
     run: RunDirectory, game: Game, config: Config, lines: Sequence[Line], evaluations: Sequence[Strength]
 ) -> dict[str, Path]:
-    """Draw all figures the metrics suffice for; the file of each by its name."""
+    """Draw every figure that has data; their files by name."""
     drawings = [
         _losses(config, lines),
         _entropy(lines),
@@ -83,7 +83,7 @@ def draw(
 
 
 def save(run: RunDirectory, drawing: Drawing) -> Path:
-    """Draw one figure into a file; the same numbers make the same file."""
+    """Draw a figure to a file; the same data gives the same file."""
     from matplotlib.figure import Figure
 
     path, content = run.make_folder(run.path / FIGURES) / f"{drawing.name}.svg", io.BytesIO()
@@ -96,7 +96,7 @@ def save(run: RunDirectory, drawing: Drawing) -> Path:
 
 
 def label(name: str) -> str:
-    """A name for a legend: short and printable; Matplotlib would leave out one that starts with an underscore."""
+    """A name for a legend: short, printable, and without a leading underscore, which Matplotlib would hide."""
     text = printable(shorten(name))
     return f" {text}" if text.startswith("_") else text
 
@@ -109,7 +109,7 @@ def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
         "losses",
         Panel(policy, f"policy loss:\n{divergence[config.learner.policy_loss]}", bottom=0.0),
         Panel(value, f"value loss:\n{unit[config.learner.value_loss]}"),
-        Panel(series.curve(lines, "loss_board"), "last position,\nnats"),
+        Panel(series.curve(lines, "loss_final_position"), "final position,\nnats"),
     )
 
 
@@ -121,7 +121,7 @@ def _entropy(lines: Sequence[Line]) -> Drawing | None:
 def _games(game: Game, lines: Sequence[Line]) -> Drawing | None:
     return _stacked(
         "games",
-        Panel(series.curve(lines, "length"), "length,\nmoves"),
+        Panel(series.curve(lines, "game_length"), "length,\nmoves"),
         Panel(series.first_seat(lines), "first seat's\nscore, -1 to 1"),
         Panel(_percent(series.curve(lines, "draws")), "drawn,\n% of games", bottom=0.0),
     )
@@ -129,14 +129,14 @@ def _games(game: Game, lines: Sequence[Line]) -> Drawing | None:
 
 def _agreement(lines: Sequence[Line]) -> Drawing | None:
     curves = {
-        "was the network's favorite, share of moves": _percent(series.curve(lines, "agrees")),
-        "probability the network gave it, mean": _percent(series.curve(lines, "prior")),
+        "was the network's first choice": _percent(series.curve(lines, "policy_agreement")),
+        "mean prior probability": _percent(series.curve(lines, "played_prior")),
     }
     return _together("agreement", "move played, %", curves, top=100.0)
 
 
 def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
-    """Shares of the points against each opponent over time, with intervals."""
+    """Scores against each opponent over time, with intervals."""
     played = [found for found in evaluations if found.matches]
     opponents = list(dict.fromkeys(opponent for found in played for opponent in found.matches))
     if not played:
@@ -146,14 +146,14 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
         axes = figure.subplots()
         for number, opponent in enumerate(opponents):
             sides = [(found.minutes, found.matches[opponent]) for found in played if opponent in found.matches]
-            minutes, share, low, high = np.array(
-                [(at, 100 * side["share"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
+            minutes, score, low, high = np.array(
+                [(at, 100 * side["score"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
             ).T
             minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
             style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
-            spread = np.maximum([share - low, high - share], 0.0)
-            axes.errorbar(minutes, share, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
-        axes.set(ylabel="share of the points, %,\nwith 95% interval", ylim=(-2, 102))
+            spread = np.maximum([score - low, high - score], 0.0)
+            axes.errorbar(minutes, score, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
+        axes.set(ylabel="score, % of points,\nwith 95% interval", ylim=(-2, 102))
         _timed(axes)
         _legend(axes, "against")
 
@@ -161,10 +161,10 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
 
 
 def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
-    """Shares of moves that keep the value over time."""
+    """Agreement with perfect play over time."""
     curves = {
-        words: [(found.minutes, 100 * found.keeps[name]) for found in evaluations if name in found.keeps]
-        for name, words in (("searched", "with search"), ("network", "network alone"))
+        words: [(found.minutes, 100 * found.agreement[name]) for found in evaluations if name in found.agreement]
+        for name, words in (("search", "with search"), ("network", "network alone"))
     }
     if not any(curves.values()):
         return None
@@ -181,7 +181,7 @@ def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
 
 
 def _counted(axes: Any) -> None:
-    """An axis of iterations, which come in whole numbers."""
+    """Label the axis of iterations, in whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("iteration")
@@ -194,8 +194,8 @@ def _timed(axes: Any) -> None:
 
 
 def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
-    shares, moves = series.openings(lines, num_actions=game.num_actions)
-    if len(shares.iterations) < 2:
+    fractions, moves = series.openings(lines, num_actions=game.num_actions)
+    if len(fractions.iterations) < 2:
         return None
     start = game.init(jax.random.key(0))
     names = ["others" if move is None else label(game.move_name(move, start)) for move in moves]
@@ -207,7 +207,9 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
         ramp = matplotlib.colormaps["viridis"]
         known = sum(move is not None for move in moves)
         colors = ["#bbbbbb" if move is None else ramp(row / max(known - 1, 1)) for row, move in enumerate(moves)]
-        axes.stackplot(shares.iterations, 100 * shares.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6)
+        axes.stackplot(
+            fractions.iterations, 100 * fractions.values.T, colors=colors, labels=names, edgecolor="white", lw=0.6
+        )
         axes.set(ylabel="first moves, % of games", ylim=(0, 100))
         _counted(axes)
         axes.margins(x=0)
@@ -219,15 +221,15 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
 
 
 class Panel(NamedTuple):
-    """One of several below each other."""
+    """One of several plots below each other."""
 
     curve: Curve
     label: str
-    bottom: float | None = None  # where the axis begins, if not with the curve
+    bottom: float | None = None  # of the axis; by default it follows the curve
 
 
 def _stacked(name: str, *panels: Panel) -> Drawing | None:
-    """One panel below the other, each with an axis of its own."""
+    """Panels below each other, each with its own axis."""
     held = [panel for panel in panels if panel.curve]
     if not held:
         return None
@@ -245,7 +247,7 @@ def _stacked(name: str, *panels: Panel) -> Drawing | None:
 
 
 def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | None = None) -> Drawing | None:
-    """Curves of one unit in one panel."""
+    """Curves of the same unit in one panel."""
     held = {words: curve for words, curve in curves.items() if curve}
     if not held:
         return None
@@ -266,7 +268,7 @@ def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | N
 
 
 def _legend(axes: Any, title: str | None = None) -> None:
-    """Above the axes; names side by side while they are short, otherwise one below the other."""
+    """A legend above the axes, in three columns if the names are short."""
     columns = 3 if sum(map(len, axes.get_legend_handles_labels()[1])) < 60 else 1
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, title=title, alignment="left", borderaxespad=0.2

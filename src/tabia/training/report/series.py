@@ -1,7 +1,8 @@
-"""A run's metrics as curves: the lines of metrics.jsonl, averaged over neighboring iterations where there are many."""
+"""Metrics as curves and as tables: the lines of metrics.jsonl, averaged over neighboring iterations or thinned out."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ T = TypeVar("T")
 
 
 class Curve(NamedTuple):
-    """A number over the iterations; each point is the mean of a few neighbors."""
+    """A metric by iteration; each point is the mean of a few neighboring iterations."""
 
     iterations: np.ndarray  # float[K]
     values: np.ndarray  # float[K, ...]
@@ -24,10 +25,10 @@ class Curve(NamedTuple):
 def curve(
     lines: Sequence[Line], name: str, *, most: int = 200, pick: Callable[[Any], Any] = lambda found: found
 ) -> Curve:
-    """The numbers called `name`, of the iterations that have them, in at most `most` points.
+    """The metric `name` of the iterations that have it, in at most `most` points.
 
-    >>> curve([{"iteration": 1, "length": 7.0}, {"iteration": 2}, {"iteration": 3, "length": 9.0}], "length").values.tolist()
-    [7.0, 9.0]
+    >>> curve([{"iteration": 1, "draws": 0.5}, {"iteration": 2}, {"iteration": 3, "draws": 0.25}], "draws").values
+    array([0.5 , 0.25])
     """
     held = [line for line in lines if line.get(name) is not None]
     parts = np.array_split(np.arange(len(held)), min(most, len(held))) if held else []
@@ -46,9 +47,9 @@ def first_seat(lines: Sequence[Line], *, most: int = 200) -> Curve:
 def openings(
     lines: Sequence[Line], *, bands: int = 9, most: int = 60, num_actions: int = 2**16
 ) -> tuple[Curve, list[int | None]]:
-    """How often each move opened a game: shares [K, bands] and the moves, None for all rarer ones together.
+    """How often each move opened a game: fractions [K, bands] and the moves, None for all rarer moves together.
 
-    The moves kept are the commonest of the whole run; they stand in the order of their numbers.
+    The moves are the most common ones of the whole run, ordered by action.
     """
     actions = [int(action) for line in lines for action in line.get("first_moves") or {} if int(action) < num_actions]
 
@@ -59,19 +60,35 @@ def openings(
     if not counts or not counts.values.sum():
         return Curve(np.zeros(0), np.zeros((0, 0))), []
     played = counts.values.sum(axis=1) > 0
-    iterations, shares = counts.iterations[played], counts.values[played]
-    shares = shares / shares.sum(axis=1, keepdims=True)
-    used = int((shares.sum(axis=0) > 0).sum())
-    kept = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[: min(used, bands)])
+    iterations, fractions = counts.iterations[played], counts.values[played]
+    fractions = fractions / fractions.sum(axis=1, keepdims=True)
+    used = int((fractions.sum(axis=0) > 0).sum())
+    kept = np.sort(np.argsort(-fractions.sum(axis=0), kind="stable")[: min(used, bands)])
     moves: list[int | None] = [int(action) for action in kept]
-    bands_of = shares[:, kept]
+    bands_of = fractions[:, kept]
     if used > bands:
         bands_of, moves = np.column_stack([bands_of, 1.0 - bands_of.sum(axis=1)]), [*moves, None]
     return Curve(iterations, bands_of), moves
 
 
 def spread(lines: Sequence[T], most: int) -> list[T]:
-    """At most so many of them, evenly spread, the first and the last among them."""
+    """At most `most` of the lines, evenly spaced, including the first and the last."""
     if len(lines) <= most:
         return list(lines)
     return [lines[place] for place in np.linspace(0, len(lines) - 1, most).round().astype(int)]
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: int = 0) -> str:
+    """A Markdown table, its last `right` columns aligned to the right."""
+    left = len(headings) - right
+    rule = "|" + "---|" * left + "---:|" * right
+    return "\n".join([_row(headings), rule, *map(_row, rows)])
+
+
+def number(value: float | None, form: str) -> str:
+    """A number in a table, or a dash."""
+    return "-" if value is None else format(value, form)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(re.sub(r"(?<!\\)\|", r"\|", cell) for cell in cells) + " |"

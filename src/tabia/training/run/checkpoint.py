@@ -1,9 +1,9 @@
-"""Checkpoints: written aside, synced, renamed, synced, read back; announced only once all that has held.
+"""Checkpoints: written under a temporary name, synced, renamed, read back, and only then announced.
 
-A checkpoint is a folder named by its iteration:
+A checkpoint is a folder named after its iteration:
 
     weights.safetensors     the network that plays, as `tabia.networks.weights` writes it
-    state.safetensors       everything else a run needs to go on; only the newest few keep it
+    state.safetensors       everything else that a resumed run needs; only the newest checkpoints keep it
     manifest.json           what they are, and the SHA-256 of both
 """
 
@@ -22,6 +22,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save as to_bytes
 
+from tabia import __version__
 from tabia.core import files
 from tabia.core.parsing import parse_json
 from tabia.core.text import plain, quote
@@ -35,7 +36,8 @@ from tabia.training.run.directory import BEST, RunDirectory
 from tabia.training.state import Counters, State
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
-_FORMAT = "tabia checkpoint 4"
+_FORMAT = "tabia checkpoint 5"
+_OLDER = tuple(f"tabia checkpoint {number}" for number in range(1, 5))
 _LARGEST_MANIFEST, _LARGEST_HEADER = files.MEGABYTE, 64 * files.MEGABYTE
 _ITERATION = re.compile("0|[1-9][0-9]{0,11}")
 Watch = Callable[[str], None]
@@ -43,30 +45,34 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was found whole, and what it holds."""
+    """A verified checkpoint and what it holds."""
 
     path: Path
     counters: Counters
     state: State
 
 
-def save(run: RunDirectory, plan: Plan, state: State, counters: Counters, *, watch: Watch | None = None) -> Path:
-    """Save a run as it stands; whatever happens on the way, earlier checkpoints stay as they are.
+class _OlderFormat(TrainingError):
+    """A checkpoint of an earlier version of Tabia."""
 
-    `watch` is told each step done.
+
+def save(run: RunDirectory, plan: Plan, state: State, counters: Counters, *, watch: Watch | None = None) -> Path:
+    """Save a run; whatever happens on the way, earlier checkpoints do not change.
+
+    `watch` receives the name of each step when it is done.
     """
     done = watch or (lambda step: None)
     place = run.checkpoints / str(counters.iteration)
     aside = run.checkpoints / files.random_name(str(counters.iteration), "aside")
     try:
         if files.exists(run.metrics):
-            files.sync_file(run.metrics)  # a checkpoint never comes before the metrics that lead to it
+            files.sync_file(run.metrics)  # no checkpoint without the metrics that lead to it
         files.make_directory(run.checkpoints, within=run.path)
         aside.mkdir()
         done("made")
         _write(aside, plan, state, counters, done)
-        if files.exists(place):  # it was passed over when the run was resumed: nobody saves an iteration twice
-            _pass_over(place)
+        if files.exists(place):  # it was skipped when the run was resumed; no iteration is saved twice
+            _set_aside(place)
         aside.rename(place)
         done("renamed")
         files.sync_directory(run.checkpoints)
@@ -82,16 +88,16 @@ def save(run: RunDirectory, plan: Plan, state: State, counters: Counters, *, wat
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise TrainingError(
             f"The checkpoint of iteration {counters.iteration} could not be saved in {run.checkpoints}: {why}. "
-            f"Earlier ones are as they were; make room and go on with `tabia resume {run.path}`."
+            f"Earlier ones have not changed. Free some space and continue with `tabia resume {run.path}`."
         ) from None
     return place
 
 
 def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint the run can go on from, and what is wrong with newer ones.
+    """The newest checkpoint that can be resumed, and what is wrong with newer ones.
 
-    None where there is no checkpoint yet; where there are some, but no sound one, a TrainingError says so: nobody
-    wants to start over without having been asked.
+    None if there is no checkpoint yet. If there are some but none is sound, raises TrainingError rather than starting
+    over.
     """
     troubles: list[str] = []
     held = sorted(iterations(run), reverse=True)
@@ -99,21 +105,23 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
         place = run.checkpoints / str(iteration)
         try:
             manifest = verify(place, within=run.path)
-            if STATE in manifest["files"]:  # otherwise it is kept for its weights alone
+            if STATE in manifest["files"]:  # otherwise only its weights are kept
                 state = load(plan, place, manifest, within=run.path)
                 return Checkpoint(place, _counters(place, manifest), state), troubles
+        except _OlderFormat:
+            raise run.too_old() from None
         except TrainingError as error:
             troubles.append(str(error))
     if held:
         raise TrainingError(
-            f"{run.path} cannot be gone on with: none of its checkpoints is sound and whole. {' '.join(troubles)} "
-            f"Put a sound one back, or begin anew with `tabia train {plan.config.game}` in another directory."
+            f"{run.path} cannot be resumed: none of its checkpoints is sound and complete. {' '.join(troubles)} "
+            f"Restore a sound one, or start over with `tabia train {plan.config.game}` in another directory."
         )
     return None, troubles
 
 
 def iterations(run: RunDirectory) -> list[int]:
-    """The iterations of which there are checkpoints, whole or not; a link is none."""
+    """The iterations that have a checkpoint, complete or not; links do not count."""
     if not run.checkpoints.is_dir():
         return []
     try:
@@ -125,13 +133,13 @@ def iterations(run: RunDirectory) -> list[int]:
 
 
 def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | None = None) -> State:
-    """The state a checkpoint holds, for this plan; a file larger than such a state is not read."""
+    """The state in a checkpoint, for this plan; a file larger than such a state is not read."""
     game = plan.game
     held = (manifest.get("game"), manifest.get("game_version"))
     definition = str(manifest.get("game_definition", ""))
     if not identity.is_same(game, str(held[0]), definition) or held[1] != game.version:
         raise TrainingError(
-            f"{place} is of {plain(held[0])}, version {plain(held[1])}; this run is of {game.id}, version "
+            f"{place} is for {plain(held[0])}, version {plain(held[1])}; this run is for {game.id}, version "
             f"{game.version}."
         )
     try:
@@ -153,21 +161,21 @@ def _counters(place: Path, manifest: dict[str, Any]) -> Counters:
     entries, known = manifest.get("counters"), {field.name: field for field in fields(Counters)}
     if not isinstance(entries, dict) or not {"iteration"} <= set(entries) <= set(known):
         raise TrainingError(
-            f"{place / MANIFEST} is damaged: its counters cannot be read (it should hold {', '.join(known)})."
+            f"{place / MANIFEST} is damaged: its counters cannot be read (expected {', '.join(known)})."
         )
     for name, value in entries.items():
         if type(value) not in (int, type(known[name].default)) or not 0 <= value < 2**53:
             raise TrainingError(f"{place / MANIFEST} is damaged: {name} of its counters cannot be {quote(value)}.")
     counters = Counters(**entries)
     if counters.iteration != int(place.name):
-        raise TrainingError(f"{place} is of iteration {counters.iteration}, not of iteration {place.name}.")
+        raise TrainingError(f"{place} is a checkpoint of iteration {counters.iteration}, not {place.name}.")
     return counters
 
 
 def verify(place: Path, *, within: Path | None = None) -> dict[str, Any]:
-    """The manifest of a checkpoint whose files are what it says; TrainingError otherwise.
+    """The manifest of a checkpoint, after comparing its files with their hashes; TrainingError if they differ.
 
-    `within` is the run directory, which links must not lead out of; without it, the checkpoint's own.
+    Links must not lead out of `within`, the run directory; by default, the checkpoint's own.
     """
     within = within or place
     manifest = _manifest(place, within)
@@ -178,25 +186,27 @@ def verify(place: Path, *, within: Path | None = None) -> dict[str, Any]:
         except OSError as error:
             raise TrainingError(f"{place / name} cannot be read: {error.strerror or error}.") from None
         if found != digest:
-            raise TrainingError(f"{place / name} is damaged: it is not what was saved.")
+            raise TrainingError(f"{place / name} is damaged: its hash differs from the one saved.")
     return manifest
 
 
 def _manifest(place: Path, within: Path) -> dict[str, Any]:
-    """The manifest as it stands; it names no other files than a checkpoint has."""
+    """The manifest, which names only files that a checkpoint has."""
     try:
         manifest = parse_json(files.read_bytes(place / MANIFEST, _LARGEST_MANIFEST, within=within))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise TrainingError(f"{place} is no checkpoint, or a damaged one: {why or error}.") from None
+        raise TrainingError(f"{place} is not a checkpoint, or is damaged: {why or error}.") from None
+    if isinstance(manifest, dict) and manifest.get("format") in _OLDER:
+        raise _OlderFormat(f"{place} was written by an earlier version of Tabia.")
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise TrainingError(f"{place} is no checkpoint of this Tabia: its manifest does not say {_FORMAT!r}.")
+        raise TrainingError(f"{place} is not a checkpoint of this version: its manifest does not say {_FORMAT!r}.")
     named = manifest.get("files")
     if not isinstance(named, dict) or WEIGHTS not in named:
         raise TrainingError(f"{place / MANIFEST} is damaged: it does not name {WEIGHTS}.")
     for name in named:
         if name not in (WEIGHTS, STATE):
-            raise TrainingError(f"{place / MANIFEST} names {quote(name)}, which is no file of a checkpoint.")
+            raise TrainingError(f"{place / MANIFEST} names {quote(name)}, which is not a file of a checkpoint.")
     return manifest
 
 
@@ -219,17 +229,23 @@ def _write(folder: Path, plan: Plan, state: State, counters: Counters, done: Wat
         WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
         STATE: hashlib.sha256(content).hexdigest(),
     }
-    manifest = {"format": _FORMAT, **identity.fields(game), "counters": asdict(counters), "files": digests}
+    manifest = {
+        "format": _FORMAT,
+        "tabia": __version__,
+        **identity.fields(game),
+        "counters": asdict(counters),
+        "files": digests,
+    }
     files.write_new(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
     files.sync_directory(folder)
     done("manifest")
 
 
 def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
-    """Drop the state of older checkpoints, and what unfinished saves left lying."""
+    """Drop the state of older checkpoints, and the leftovers of unfinished saves."""
     for iteration in iterations(run):
-        if iteration > newest:  # passed over when the run was resumed; it must not be taken for what this run came to
-            _pass_over(run.checkpoints / str(iteration))
+        if iteration > newest:  # skipped when the run was resumed; it is no longer part of this run
+            _set_aside(run.checkpoints / str(iteration))
     whole = [iteration for iteration in sorted(iterations(run)) if (run.checkpoints / str(iteration) / STATE).exists()]
     for iteration in whole[:-resumable]:
         _forget_state(run, run.checkpoints / str(iteration))
@@ -237,26 +253,26 @@ def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def _pass_over(place: Path) -> None:
-    """Keep a checkpoint that could not be used, under a name nobody looks for."""
-    kept = place.with_name(f"{place.name}.passed-over")
+def _set_aside(place: Path) -> None:
+    """Keep a checkpoint that could not be used, under a name that is never read."""
+    kept = place.with_name(f"{place.name}.skipped")
     shutil.rmtree(kept, ignore_errors=True)
     place.rename(kept)
 
 
 def _forget_state(run: RunDirectory, place: Path) -> None:
-    """Keep a checkpoint's weights alone: the manifest first, so that it never names a file that is gone."""
+    """Keep only the weights of a checkpoint; the manifest first, so that it never names a missing file."""
     try:
         manifest = _manifest(place, run.path)
     except TrainingError:
-        return  # damaged: left as it is, for whoever wants to look into it
+        return  # damaged: left alone, so that it can be examined
     manifest["files"].pop(STATE, None)
     files.write_atomic(place / MANIFEST, json.dumps(manifest, indent=2).encode(), within=run.path)
     (place / STATE).unlink(missing_ok=True)
 
 
 def _nearest(run: RunDirectory, champion: int) -> int:
-    """The first checkpoint that holds the champion of an iteration: the weights saved are always those that play."""
+    """The first checkpoint with the champion of this iteration: the weights saved are those that play."""
     return min((iteration for iteration in iterations(run) if iteration >= champion), default=champion)
 
 

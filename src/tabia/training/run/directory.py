@@ -1,16 +1,16 @@
 """A run directory: the only state of a run.
 
 runs/connect4/
-    config.toml                     what was asked for
-    metrics.jsonl                   a line an iteration, evaluations too
-    machine.json                    what it ran on, and with which versions
-    best                            the step of the best checkpoint, where a gate decides
-    checkpoints/<iteration>/            weights.safetensors, state.safetensors (the newest alone), manifest.json
+    config.toml                     the configuration
+    metrics.jsonl                   one line per iteration, with evaluations
+    machine.json                    the machine and the versions used
+    best                            the iteration of the best checkpoint, if there is a gate
+    checkpoints/<iteration>/        weights.safetensors, state.safetensors (newest ones only), manifest.json
     games/                          self-play games, readable
-    report.md, figures/             made by `tabia report`
+    report.md, figures/             written by `tabia report`
 
 A run directory may come from anyone. Its files are data: reading them runs no code, follows no link out of the
-directory, and takes only regular files of a bounded size. `.lock` exists while a process trains here.
+directory, and accepts only regular files of a bounded size. `.lock` exists while a process trains here.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tabia import __version__
 from tabia.core import files, trust
 from tabia.core.locks import FileLock
+from tabia.core.parsing import parse_json, parse_toml
 from tabia.core.text import plain, quote
 from tabia.games import identity
 from tabia.training.config import toml as settings
 from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
 
-CONFIG, METRICS, BEST, LOCK = "config.toml", "metrics.jsonl", "best", ".lock"
+CONFIG, METRICS, MACHINE, BEST, LOCK = "config.toml", "metrics.jsonl", "machine.json", "best", ".lock"
 _CHECKPOINTS = "checkpoints"
 _LARGEST_CONFIG = files.MEGABYTE
 
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """Where a run lives."""
+    """The directory of a run."""
 
     path: Path
 
@@ -53,19 +55,19 @@ class RunDirectory:
         return self.path / "games"
 
     def check_free(self) -> None:
-        """Refuse a directory where another run, or anything else, lives; what a failed creation left is no obstacle."""
+        """Refuse a directory that holds a run or anything else; leftovers of a failed creation are fine."""
         if files.exists(self.path / CONFIG):
             raise TrainingError(
-                f"{self.path} holds a run of {plain(self._read_config().game)} already. Go on with it by "
-                f"`tabia resume {self.path}`, or give another directory with --out."
+                f"{self.path} already holds a run{self._of_game()}. Resume it with `tabia resume {self.path}`, or give "
+                "another directory with --out."
             )
         if not files.exists(self.path):
             return
         if not self.path.is_dir() or not all(map(_is_unfinished, self.path.iterdir())):
-            raise TrainingError(f"{self.path} is not empty and holds no run; give another directory with --out.")
+            raise TrainingError(f"{self.path} is not empty and holds no run. Give another directory with --out.")
 
     def create(self, config: Config) -> None:
-        """Begin a run here; if that fails, for example on a full disk, the same call can be repeated."""
+        """Create the run; if that fails, for example on a full disk, the call can be repeated."""
         try:
             files.make_directory(self.path)
             with self.locked():
@@ -83,52 +85,77 @@ class RunDirectory:
             raise TrainingError(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
     def rewrite(self, config: Config) -> None:
-        """Replace the configuration of a run, whole or not at all."""
+        """Replace the configuration of the run atomically."""
         self.write(self.path / CONFIG, settings.to_toml(config).encode())
 
     def config(self, *, game: str | None = None, players: tuple[str, ...] = (), command: str = "resume") -> Config:
-        """What was asked for.
+        """The configuration of the run.
 
-        A configuration that names Python files is refused, because making such a game or player runs the file, unless
-        the caller has named the same ones as `game` and `players`; `command` is the one the refusal shows.
+        Making a game or player from a Python file runs that file. So a configuration that names one is refused, unless
+        the caller names the same file as `game` or in `players`; the error shows how, for the given `command`.
         """
-        config = self._read_config()
+        config = self._read_config(command)
         self._check_trust(config, game, players, command)
         return config if game is None else replace(config, game=game)  # the file that the caller named
 
-    def _read_config(self) -> Config:
+    def _read_config(self, command: str = "resume") -> Config:
         try:
             text = files.read_text(self.path / CONFIG, _LARGEST_CONFIG, within=self.path)
         except FileNotFoundError:
             raise TrainingError(f"{self.path} holds no run: it has no {CONFIG}.") from None
         except OSError as error:
             raise TrainingError(f"{self.path / CONFIG} cannot be read: {error.strerror or error}.") from None
+        with contextlib.suppress(ValueError):
+            if settings.is_renamed(parse_toml(text)):
+                raise self.too_old(command)
         return settings.from_toml(text, str(self.path / CONFIG))
+
+    def _of_game(self) -> str:
+        """The game of the run, in words; empty if its configuration cannot be read."""
+        try:
+            return f" of {plain(self._read_config().game)}"
+        except TrainingError:
+            return ""
+
+    def too_old(self, command: str = "resume") -> TrainingError:
+        """The error for a run of an earlier version of Tabia."""
+        return TrainingError(
+            f"{self.path} was written by Tabia {self._version()}; this is {__version__} and cannot {command} it. "
+            f"Its weights can still be played: az:{self.path}"
+        )
+
+    def _version(self) -> str:
+        """The version that wrote the run, as machine.json has it."""
+        try:
+            entries = parse_json(files.read_bytes(self.path / MACHINE, files.MEGABYTE, within=self.path))
+            return plain(str(entries[-1]["versions"]["tabia"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return "0.1"
 
     def _check_trust(self, config: Config, game: str | None, players: tuple[str, ...], command: str) -> None:
         source, fix = str(self.path / CONFIG), f"tabia {command} {self.path}"
         if game is not None and not identity.is_same_name(game, config.game):
-            raise TrainingError(f"{source} is of the game {quote(config.game)}, not of {quote(game)}.")
+            raise TrainingError(f"{source} is for the game {quote(config.game)}, not for {quote(game)}.")
         named = () if game is None else (game,)
         for name in (*(() if named else (config.game,)), *config.other_boards):
             trust.check_data(name, source=source, fix=f"{fix} --game {quote(name)}", named=named)
-        if command == "resume":  # nothing else makes these players
+        if command == "resume":  # no other command makes these players
             for spec in config.evaluation.opponents:
                 trust.check_data(spec, source=source, fix=f"{fix} --player {quote(spec)}", named=players)
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
-        """Nobody else trains here meanwhile; the lock falls with the process that holds it."""
+        """Keep other processes from training here; the lock is released when its process ends."""
         return _locked(self.path)
 
     def make_folder(self, path: Path) -> Path:
-        """A folder of the run, made if it is not there."""
+        """A folder of the run, created if necessary."""
         try:
             return files.make_directory(path, within=self.path)
         except OSError as error:
-            raise TrainingError(f"{path} cannot be made: {error.strerror or error}.") from None
+            raise TrainingError(f"{path} cannot be created: {error.strerror or error}.") from None
 
     def write(self, path: Path, content: bytes) -> None:
-        """Write one of the run's files atomically."""
+        """Write a file of the run atomically."""
         try:
             files.write_atomic(path, content, within=self.path)
         except OSError as error:
@@ -136,7 +163,7 @@ class RunDirectory:
 
 
 def as_run(run: RunDirectory | Path | str) -> RunDirectory:
-    """The run directory that is meant by a path."""
+    """A run directory, or the one at a path."""
     return run if isinstance(run, RunDirectory) else RunDirectory(Path(run))
 
 
@@ -156,7 +183,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _is_unfinished(path: Path) -> bool:
-    """Whether a creation that failed, or was killed, may have left this behind."""
+    """Whether a failed or killed creation may have left this behind."""
     if path.name == _CHECKPOINTS:
         return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
     return path.name == LOCK or (path.name.startswith(f".{CONFIG}.") and path.name.endswith(".tmp"))

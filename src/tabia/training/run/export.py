@@ -1,9 +1,9 @@
-"""A run's metrics for other programs: as CSV, and as scalars of a TensorBoard event file.
+"""Metrics for other programs: as CSV, and as scalars in a TensorBoard event file.
 
     write_csv(metrics.read(run), sys.stdout)
     export_tensorboard(run, Path("logs/connect4"))
 
-TensorBoard's files are written by tensorboardX, the extra `tensorboard`; TensorBoard itself is not needed for that.
+Event files are written by tensorboardX, the extra `tensorboard`; TensorBoard itself is not needed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tabia.training.errors import TrainingError
-from tabia.training.iteration import Report
-from tabia.training.loop import BaseObserver, Training
+from tabia.training.iteration import IterationResult
+from tabia.training.observers import BaseObserver
 from tabia.training.report.series import Line
 from tabia.training.run import metrics
 from tabia.training.run.directory import RunDirectory
+from tabia.training.training import Training
 
-_LEFT_OUT = ("first_moves",)  # a count for every move of the game; metrics.jsonl has them
+_LEFT_OUT = ("first_moves",)  # one count per move; metrics.jsonl has them
 _RUN = ("seconds", "progress", "total_games", "positions", "games")
-_LEARNING = ("entropy", "target_entropy", "agreement", "illegal", "rate", "ready")
-_STRENGTH = ("matches.", "keeps_", "gate_")
+_LEARNING = ("entropy", "target_entropy", "agreement", "illegal", "learning_rate", "buffer_positions")
+_STRENGTH = ("matches.", "agreement_", "gate_")
 
 
 def scalars(line: Line) -> dict[str, float | str]:
-    """A line of metrics without nesting: `matches.random.share`, and seats counted from 1 as in `scores.1`.
+    """A line of metrics without nesting, such as `matches.random.score`; seats count from 1, as in `scores.1`.
 
-    >>> scalars({"iteration": 7, "scores": [0.5, -0.5], "matches": {"random": {"share": 0.9}}, "gate_passed": True})
-    {'iteration': 7, 'scores.1': 0.5, 'scores.2': -0.5, 'matches.random.share': 0.9, 'gate_passed': 1}
+    >>> scalars({"iteration": 7, "scores": [0.5, -0.5], "matches": {"random": {"score": 0.9}}, "gate_passed": True})
+    {'iteration': 7, 'scores.1': 0.5, 'scores.2': -0.5, 'matches.random.score': 0.9, 'gate_passed': 1}
     """
     found: dict[str, float | str] = {}
     for name, value in line.items():
@@ -52,7 +53,7 @@ def _flatten(name: str, value: Any, found: dict[str, float | str]) -> None:
 
 
 def write_csv(lines: Sequence[Line], file: TextIO) -> None:
-    """One row per iteration; the columns are all names that occur, and a cell is empty where a line has none."""
+    """One row per iteration and one column per name; a cell is empty if the iteration lacks it."""
     rows = [scalars(line) for line in lines]
     columns = list(dict.fromkeys(name for row in rows for name in row)) or ["iteration"]
     writer = csv.DictWriter(file, columns, lineterminator="\n")
@@ -61,11 +62,11 @@ def write_csv(lines: Sequence[Line], file: TextIO) -> None:
 
 
 def export_tensorboard(run: RunDirectory, logs: Path) -> int:
-    """Write all metrics of a run as TensorBoard events into a log directory; the number of iterations written."""
+    """Write all metrics of a run as TensorBoard events to a log directory; the number of iterations written."""
     lines = metrics.read(run)
     if not lines:
         raise TrainingError(f"{run.path} has no metrics yet: no iteration is finished.")
-    # TensorBoard wants the time of day; the metrics know only how long the run has taken.
+    # TensorBoard needs the time of day; the metrics have only the duration of the run.
     began = run.metrics.stat().st_mtime - lines[-1]["seconds"]
     with _writer(logs, first=lines[0]["iteration"]) as writer:
         for line in lines:
@@ -74,29 +75,29 @@ def export_tensorboard(run: RunDirectory, logs: Path) -> int:
 
 
 class TensorBoard(BaseObserver):
-    """Writes the metrics as TensorBoard events while a run is trained; must come after the observers it reports.
+    """Writes metrics as TensorBoard events during a run; must come after the observers whose values it writes.
 
-    A resumed run replaces what had been written after the checkpoint it resumes from.
+    A resumed run replaces the events after the checkpoint it resumes from.
     """
 
     def __init__(self, logs: Path) -> None:
         self._logs = logs
         self._writer: Any = None
 
-    def begun(self, training: Training) -> None:
+    def on_start(self, training: Training) -> None:
         self._writer = _writer(self._logs, first=training.counters.iteration + 1)
 
-    def on_iteration(self, training: Training, report: Report) -> dict[str, Any]:
-        _add(self._writer, metrics.fields(training, report))
+    def on_iteration(self, training: Training, result: IterationResult) -> dict[str, Any]:
+        _add(self._writer, metrics.fields(training, result))
         return {}
 
-    def ended(self, training: Training, why: str) -> None:
+    def on_end(self, training: Training, why: str) -> None:
         if self._writer is not None:
             self._writer.close()
 
 
 def _writer(logs: Path, *, first: int) -> Any:
-    """A writer whose events replace those of step `first` and later that the directory already holds."""
+    """A writer whose events replace those of step `first` and later in the directory."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
@@ -114,10 +115,10 @@ def _add(writer: Any, line: Line, at: float | None = None) -> None:
 
 
 def _tag(name: str) -> str:
-    """TensorBoard groups by what comes before the slash, and knows few characters.
+    """The tag of a metric: TensorBoard groups by the part before the slash and allows few characters.
 
-    >>> _tag("loss_policy"), _tag("matches.mcts:simulations=100.share"), _tag("length")
-    ('learning/loss_policy', 'strength/matches.mcts_simulations_100.share', 'selfplay/length')
+    >>> _tag("loss_policy"), _tag("matches.mcts:simulations=100.score"), _tag("game_length")
+    ('learning/loss_policy', 'strength/matches.mcts_simulations_100.score', 'selfplay/game_length')
     """
     plain = re.sub(r"[^-.\w]", "_", name)
     if name in _RUN:

@@ -1,10 +1,12 @@
-"""How games of self-play begin: at the start, after random moves, or at positions of earlier games.
+"""How games of self-play start: at the initial position, after random moves, or at positions of earlier games.
 
-Axis letter: B lanes.
+Most positions of a run are understood long before its end, and games from them teach little. So a fraction of the games
+may start at positions whose outcome surprised the search. Axis letters: N candidates, B lanes, P seats.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -13,77 +15,122 @@ from jax import Array
 
 from tabia.games.game import Game, State
 from tabia.search.evaluators import random_actions, step
+from tabia.training.config.schema import SelfPlaySettings
+from tabia.training.selfplay.replay import ReplayBuffer, draw_places, host_of
 
 if TYPE_CHECKING:
     from tabia.training.selfplay.play import SelfPlay
 
 
 class Lanes(NamedTuple):
-    """The games being played, one a lane."""
+    """The games in progress, one per lane."""
 
     states: State  # [B, ...] finished games are replaced before the next move
-    ply: Array  # int32[B] moves since the start, those of the opening included
-    opening: Array  # int32[B] how many of them came before the game was handed over, at random or in an earlier game
-    until: Array  # int32[B] up to this ply moves are drawn at the higher temperature
-    stubborn: Array  # bool[B] whether nobody may resign this game
+    ply: Array  # int32[B] moves since the initial position, opening included; -1 after a resignation
+    opening: Array  # int32[B] moves before self-play took over: random ones, or those of an earlier game
+    until: Array  # int32[B] before this ply, moves are sampled at `temperature`
+    never_resign: Array  # bool[B]
 
 
-class Again(NamedTuple):
-    """Positions of earlier games at which new ones may begin."""
+class Revisits(NamedTuple):
+    """Positions of earlier games at which new games may start."""
 
     states: State  # [B, ...]
     ply: Array  # int32[B]
-    chosen: Array  # bool[B] whether one is to begin there
+    chosen: Array  # bool[B] whether the next game of this lane starts here
 
 
 def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
-    """Put a fresh game from the pool where one has ended; each ply hands the pool out in another order."""
+    """Replace finished games by new ones from the pool, which is rotated by `index` at each ply."""
     over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
-    turned = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
-    return Lanes(*where(over, turned, lanes))
+    rotated = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
+    return Lanes(*where(over, rotated, lanes))
 
 
-def fresh(plan: SelfPlay, key: Array, weights: Any = None, *, spread: bool = False) -> Lanes:
-    """New games, a share of them opened with random moves; one that such moves would end begins at its start."""
-    game, settings = plan.game, plan.settings
+def new_games(selfplay: SelfPlay, key: Array, weights: Any = None, *, all_opened: bool = False) -> Lanes:
+    """New games, a fraction of them after random moves; if those would end the game, it starts without them."""
+    game, settings = selfplay.game, selfplay.settings
     count = settings.games
-    start_key, share_key, length_key, move_key, until_key, stubborn_key = jax.random.split(key, 6)
+    start_key, fraction_key, length_key, move_key, until_key, resign_key = jax.random.split(key, 6)
     starts = jax.vmap(game.init)(jax.random.split(start_key, count))
     lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
-    opened = jax.random.uniform(share_key, (count,)) < (1.0 if spread else settings.opening_fraction)
+    opened = jax.random.uniform(fraction_key, (count,)) < (1.0 if all_opened else settings.opening_fraction)
     lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
-    states = _opened(plan, weights, starts, lengths, move_key)
+    states = _play_openings(selfplay, weights, starts, lengths, move_key)
     over = jax.vmap(game.over)(states)
     lengths = jnp.where(over, 0, lengths)
     until = jnp.full((count,), settings.temperature_moves, jnp.int32)
     if settings.temperature_switch == "random":
         until = jax.random.randint(until_key, (count,), 0, settings.temperature_moves + 1)
-    stubborn = jax.random.uniform(stubborn_key, (count,)) < settings.resign_disabled_fraction
-    return Lanes(where(over, starts, states), lengths, lengths, until, stubborn)
+    return Lanes(
+        states=where(over, starts, states),
+        ply=lengths,
+        opening=lengths,
+        until=until,
+        never_resign=jax.random.uniform(resign_key, (count,)) < settings.resign_disabled_fraction,
+    )
 
 
-def _opened(plan: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
-    """So many random moves from each start; of several tries the most even one, if there are weights to tell."""
-    game, settings = plan.game, plan.settings
-    tries = settings.opening_candidates if weights is not None else 1
-    starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, tries, axis=0), (starts, lengths))
+def _play_openings(selfplay: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
+    """Play random moves from each start; with weights, the most balanced of several candidates."""
+    game, settings = selfplay.game, selfplay.settings
+    candidates = settings.opening_candidates if weights is not None else 1
+    starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, candidates, axis=0), (starts, lengths))
 
     def move(index: Array, states: State) -> State:
-        dice, chance = jax.random.split(jax.random.fold_in(key, index))
-        moved = step(game, states, random_actions(dice, jax.vmap(game.legal)(states)), chance)
+        action_key, chance_key = jax.random.split(jax.random.fold_in(key, index))
+        moved = step(game, states, random_actions(action_key, jax.vmap(game.legal)(states)), chance_key)
         return where(index < lengths, moved, states)
 
     states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
-    if tries == 1:
+    if candidates == 1:
         return states
-    values = plan.network.forward(weights, jax.vmap(game.observe)(states))[1]
-    apart = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
-    best = jnp.argmin(apart.reshape(-1, tries), axis=1) + tries * jnp.arange(settings.games)
+    values = selfplay.network.forward(weights, jax.vmap(game.observe)(states))[1]
+    imbalance = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
+    best = jnp.argmin(imbalance.reshape(-1, candidates), axis=1) + candidates * jnp.arange(settings.games)
     return jax.tree.map(lambda leaf: leaf[best], states)
 
 
+def with_revisits(pool: Lanes, revisits: Revisits) -> Lanes:
+    """The pool with the chosen positions instead of its own games; they are never resigned, as the search was wrong."""
+    known = Lanes(
+        states=revisits.states,
+        ply=revisits.ply,
+        opening=revisits.ply,
+        until=pool.until,
+        never_resign=jnp.ones_like(pool.never_resign),
+    )
+    return Lanes(*where(revisits.chosen, known, pool))
+
+
+def draw_revisits(buffer: ReplayBuffer, key: Array, settings: SelfPlaySettings, window: int) -> Revisits | None:
+    """Surprising positions from the newest `window` rows, for a fraction of the next games; None if that is 0."""
+    if not settings.revisit_fraction:
+        return None
+    revisits = _draw_revisits(buffer, key, settings.revisit_fraction, settings.revisit_candidates, window)
+    return revisits if host_of(buffer) is None else jax.device_put(revisits, jax.devices()[0])
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _draw_revisits(buffer: ReplayBuffer, key: Array, fraction: float, candidates: int, window: int) -> Revisits:
+    place_key, fraction_key = jax.random.split(key)
+    lanes = buffer.ready.shape[1]
+    rows, columns = draw_places(buffer, place_key, (candidates, lanes), window)  # [N, B]
+    most = jnp.argmax(surprise(buffer, rows, columns), axis=0)[None]
+    row, column = (jnp.take_along_axis(places, most, axis=0)[0] for places in (rows, columns))
+    wanted = jax.random.uniform(fraction_key, (lanes,)) < fraction
+    states, ply = jax.tree.map(lambda leaf: leaf[row, column], (buffer.plies.states, buffer.plies.ply))
+    return Revisits(states, ply, wanted & (surprise(buffer, row, column) > 0))
+
+
+def surprise(buffer: ReplayBuffer, rows: Array, columns: Array) -> Array:
+    """The distance between outcome and search value at these places, from 0 to 2; 0 if either is unknown."""
+    distance = jnp.abs(buffer.outcome[rows, columns] - buffer.plies.values[rows, columns]).max(axis=-1)
+    return jnp.where(buffer.ready[rows, columns] & buffer.plies.valued[rows, columns], distance, 0.0)
+
+
 def where(condition: Array, yes: State, no: State) -> State:
-    """Lane by lane one state or the other."""
+    """For each lane one state or the other."""
 
     def pick(one: Array, other: Array) -> Array:
         return jnp.where(condition.reshape(condition.shape + (1,) * (one.ndim - 1)), one, other)

@@ -1,6 +1,6 @@
-"""Self-play on the device: many games in lockstep, a compiled chunk of plies at a time.
+"""Self-play on the device: many games in lockstep, one compiled batch of plies at a time.
 
-A finished game makes room for a new one in the same lane; games go on from chunk to chunk and none is thrown away.
+A new game takes over the lane of a finished one. Games continue from one call to the next, and none is dropped.
 Axis letters: T plies, B lanes, A actions, K actions kept, P seats.
 """
 
@@ -15,37 +15,37 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.networks import Network, Variables
+from tabia.networks import Network, Variables, compute_type
 from tabia.players import make as make_player
-from tabia.players.searching import evaluator
-from tabia.search import Gumbel, Noise, Puct, Search
-from tabia.search.choice import visit_policy
+from tabia.players.search import build_search
+from tabia.search import Search
 from tabia.search.evaluators import random_actions, step
+from tabia.search.result import visit_policy
+from tabia.search.rules import make_rule
 from tabia.search.tree import root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.learning.precision import compute_type
-from tabia.training.selfplay import policies
-from tabia.training.selfplay.openings import Again, Lanes, fresh, restart, where
+from tabia.training.selfplay.openings import Lanes, Revisits, new_games, restart, with_revisits
+from tabia.training.selfplay.replay import compress_policy
 
 
 class Plies(NamedTuple):
-    """What plies leave behind, enough to learn from and to replay; leading axes [T, B]."""
+    """Positions, moves and search results of self-play; leading axes [T, B]."""
 
     states: State  # before the move
     action: Array  # int32
-    policy: Array  # float16[K] what the search recommends, the largest shares of it (see `policies`)
-    values: Array  # float32[P] what it expects for each seat
-    valued: Array  # bool whether it was asked: a teacher expects nothing
-    prior: Array  # float32 how likely the evaluator alone held the move played
-    agrees: Array  # bool whether it was the evaluator's favorite
-    scores: Array  # float32[P] after the move, in [-1, 1]; of games that ended
-    ended: Array  # bool whether the move ended the game
-    resigned: Array  # bool whether the game was given up instead
+    policy: Array  # float16[K] the search policy, compressed (see `replay.compress_policy`)
+    values: Array  # float32[P] the search values, one per seat
+    valued: Array  # bool whether there was a search: a teacher gives no values
+    prior: Array  # float32 the evaluator's probability of the move played
+    agrees: Array  # bool whether the move was the evaluator's first choice
+    scores: Array  # float32[P] after the move, in [-1, 1]; meaningful if the game ended
+    ended: Array  # bool whether the game ended with this ply
+    resigned: Array  # bool whether it ended by resignation, without the move
     explored: Array  # bool whether the move was random
-    full_search: Array  # bool whether the policy is worth learning: the ply was searched in full
+    full_search: Array  # bool whether the policy is a target: fast searches give none
     ply: Array  # int32
     opening: Array  # int32
-    policy_actions: Array | None = None  # int16[K] or int32[K] whose shares they are, if not those of all actions
+    policy_actions: Array | None = None  # int16[K] or int32[K] the actions of `policy`, unless all are kept
 
 
 @dataclass(frozen=True)
@@ -56,158 +56,162 @@ class SelfPlay:
     network: Network
     search: SearchSettings
     settings: SelfPlaySettings
-    target: str = "improved"  # the policy to learn, as in `TargetSettings.policy`
+    target: str = "improved"  # the policy target, as in `TargetSettings.policy`
     precision: str = "auto"
 
     def begin(self, key: Array) -> Lanes:
-        """Games at their start."""
+        """Games at their first position."""
         return _begin(self, key)
 
-    def play(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None = None) -> tuple[Lanes, Plies]:
-        """`plies` moves in every lane, by the search with this network; new games begin as set, or `again`."""
-        return _play(self, variables, lanes, key, again)
+    def play(
+        self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None = None
+    ) -> tuple[Lanes, Plies]:
+        """Play `plies` moves in every lane, by search with this network."""
+        return _play(self, variables, lanes, key, revisits)
 
-    def lowered(self, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> jax.stages.Lowered:
-        """`play` for arguments like these, ready to be compiled."""
-        return _play.lower(self, variables, lanes, key, again)
+    def lowered(self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None) -> jax.stages.Lowered:
+        """`play` for arguments like these, ready to compile."""
+        return _play.lower(self, variables, lanes, key, revisits)
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
-    """The search a configuration describes."""
-    gumbel = Gumbel(
-        considered=settings.considered_actions,
-        noise=settings.gumbel_scale,
-        scale=settings.value_scale,
-        visit_offset=settings.maxvisit_init,
-    )
-    rule = gumbel if settings.rule == "gumbel" else Puct(c=settings.c)
-    noise = Noise(settings.dirichlet_alpha or None, settings.dirichlet_fraction, settings.dirichlet_total)
-    return Search(
+    """The search of self-play."""
+    return build_search(
         game,
-        evaluator(game, network, finish=settings.winning_moves_first),
-        simulations,
-        rule,
-        noise=noise if settings.rule == "puct" and settings.dirichlet_fraction else None,
+        network,
+        rule=make_rule(settings.rule, settings),
+        simulations=simulations,
+        winning_moves_first=settings.winning_moves_first,
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
     )
 
 
 @partial(jax.jit, static_argnums=0)
-def _begin(plan: SelfPlay, key: Array) -> Lanes:
-    return fresh(plan, key, spread=True)
+def _begin(selfplay: SelfPlay, key: Array) -> Lanes:
+    return new_games(selfplay, key, all_opened=True)
 
 
 @partial(jax.jit, static_argnums=0)
-def _play(plan: SelfPlay, variables: Variables, lanes: Lanes, key: Array, again: Again | None) -> tuple[Lanes, Plies]:
-    weights = plan.network.fold(variables, compute_type(plan.precision))
+def _play(
+    selfplay: SelfPlay, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None
+) -> tuple[Lanes, Plies]:
+    weights = selfplay.network.fold(variables, compute_type(selfplay.precision))
     pool_key, play_key = jax.random.split(key)
-    pool = fresh(plan, pool_key, weights)
-    if again is not None:
-        # Nobody resigns where the search was wrong: it would lose again what there is to learn.
-        known = Lanes(again.states, again.ply, again.ply, pool.until, jnp.ones_like(pool.stubborn))
-        pool = Lanes(*where(again.chosen, known, pool))
+    pool = new_games(selfplay, pool_key, weights)
+    if revisits is not None:
+        pool = with_revisits(pool, revisits)
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
-        return play_ply(plan, weights, restart(plan.game, lanes, pool, index), jax.random.fold_in(play_key, index))
+        lanes = restart(selfplay.game, lanes, pool, index)
+        return play_ply(selfplay, weights, lanes, jax.random.fold_in(play_key, index))
 
-    return jax.lax.scan(ply, lanes, jnp.arange(plan.settings.plies))
+    return jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
 
 
-def play_ply(plan: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
+def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
     """One move in every lane."""
-    think_key, move_key, chance_key = jax.random.split(key, 3)
-    thought, full_search = think(plan, weights, lanes.states, think_key)
-    action, explored = choose(plan, thought, lanes, move_key)
-    after = step(plan.game, lanes.states, action, chance_key)
-    over, scores = jax.vmap(plan.game.over)(after), plan.game.scale(jax.vmap(plan.game.scores)(after))
-    resigned, scores = give_up(plan, lanes, thought.values, scores)
-    policy, policy_actions = policies.keep(thought.policy)
-    left = Plies(
-        lanes.states,
-        action,
-        policy,
-        thought.values,
-        jnp.full(over.shape, not plan.settings.teacher),
-        jnp.take_along_axis(thought.prior, action[:, None], axis=1)[:, 0],
-        action == jnp.argmax(thought.prior, axis=-1),
-        scores,
-        over | resigned,
-        resigned,
-        explored & ~resigned,  # a move that was not played is not a random one either
-        jnp.broadcast_to(full_search, over.shape),
-        lanes.ply,
-        lanes.opening,
-        policy_actions,
+    search_key, move_key, chance_key = jax.random.split(key, 3)
+    searched, full_search = search(selfplay, weights, lanes.states, search_key)
+    action, explored = choose(selfplay, searched, lanes, move_key)
+    after = step(selfplay.game, lanes.states, action, chance_key)
+    over, scores = jax.vmap(selfplay.game.over)(after), selfplay.game.scale(jax.vmap(selfplay.game.scores)(after))
+    resigned, scores = resign(selfplay, lanes, searched.values, scores)
+    policy, policy_actions = compress_policy(searched.policy)
+    plies = Plies(
+        states=lanes.states,
+        action=action,
+        policy=policy,
+        values=searched.values,
+        valued=jnp.full(over.shape, not selfplay.settings.teacher),
+        prior=jnp.take_along_axis(searched.prior, action[:, None], axis=1)[:, 0],
+        agrees=action == jnp.argmax(searched.prior, axis=-1),
+        scores=scores,
+        ended=over | resigned,
+        resigned=resigned,
+        explored=explored & ~resigned,  # after a resignation the move is not played
+        full_search=jnp.broadcast_to(full_search, over.shape),
+        ply=lanes.ply,
+        opening=lanes.opening,
+        policy_actions=policy_actions,
     )
-    # A game given up is over for its lane: the mark is a ply of -1, which `restart` heeds.
-    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), left
+    # A ply of -1 marks a resigned game for `restart`.
+    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), plies
 
 
-class Thought(NamedTuple):
-    """What is known of the positions before the moves are chosen."""
+class Searched(NamedTuple):
+    """Search results, before moves are chosen."""
 
-    action: Array  # int32[B] the move to play where nothing is left to chance
-    policy: Array  # float32[B, A] what to learn, and to draw from
+    action: Array  # int32[B] the move of the search itself
+    policy: Array  # float32[B, A] the policy target, from which moves are sampled
     values: Array  # float32[B, P]
-    prior: Array  # float32[B, A] the network's own policy, 0 for illegal moves
+    prior: Array  # float32[B, A] the evaluator's policy, 0 for illegal moves
     legal: Array  # bool[B, A]
 
 
-def think(plan: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Thought, Array]:
-    """Search every position, in full or (by a coin for the whole batch) quickly; whether it was in full."""
-    settings = plan.search
-    if plan.settings.teacher:
-        return taught(plan, states, key), jnp.array(True)
+def search(selfplay: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Searched, Array]:
+    """Search every position, either in full or fast (one draw for the whole batch); whether it was in full."""
+    settings = selfplay.search
+    if selfplay.settings.teacher:
+        return teach(selfplay, states, key), jnp.array(True)
 
-    def searched(simulations: int) -> Thought:
-        search = make_search(plan.game, plan.network, settings, simulations)
-        result = search.explore(weights, states, key)
+    def searched(simulations: int) -> Searched:
+        result = make_search(selfplay.game, selfplay.network, settings, simulations).run_unchecked(weights, states, key)
         root = root_view(result.tree)
-        policy = visit_policy(result.visits, 1.0) if plan.target == "visits" else result.policy
-        return Thought(result.action, policy, result.values, jnp.where(root.legal, root.priors, 0.0), root.legal)
+        return Searched(
+            action=result.action,
+            policy=visit_policy(result.visits, 1.0) if selfplay.target == "visits" else result.policy,
+            values=result.values,
+            prior=jnp.where(root.legal, root.priors, 0.0),
+            legal=root.legal,
+        )
 
     if not settings.fast_simulations:
         return searched(settings.simulations), jnp.array(True)
     full = jax.random.uniform(jax.random.fold_in(key, 0)) < settings.full_search_fraction
-    thought = jax.lax.cond(full, lambda: searched(settings.simulations), lambda: searched(settings.fast_simulations))
-    return thought, full
+    found = jax.lax.cond(full, lambda: searched(settings.simulations), lambda: searched(settings.fast_simulations))
+    return found, full
 
 
-def taught(plan: SelfPlay, states: State, key: Array) -> Thought:
-    """What a teacher would play, for a run's first games (Schulte 2021); it has no opinion of values."""
-    choice = make_player(plan.settings.teacher, plan.game).choose(states, key)
-    assert choice.policy is not None, "only players with a policy can teach: Plan.check sees to that"
-    legal = jax.vmap(plan.game.legal)(states)
-    values = jnp.zeros((legal.shape[0], plan.game.num_players))
-    return Thought(choice.actions, choice.policy, values, jnp.where(legal, choice.policy, 0.0), legal)
+def teach(selfplay: SelfPlay, states: State, key: Array) -> Searched:
+    """The moves of a teacher, for the first games of a run (Schulte 2021); it gives no values."""
+    choice = make_player(selfplay.settings.teacher, selfplay.game).choose(states, key)
+    assert choice.policy is not None, "Plan.check admits only players with a policy"
+    legal = jax.vmap(selfplay.game.legal)(states)
+    return Searched(
+        action=choice.actions,
+        policy=choice.policy,
+        values=jnp.zeros((legal.shape[0], selfplay.game.num_players)),
+        prior=jnp.where(legal, choice.policy, 0.0),
+        legal=legal,
+    )
 
 
-def choose(plan: SelfPlay, thought: Thought, lanes: Lanes, key: Array) -> tuple[Array, Array]:
+def choose(selfplay: SelfPlay, searched: Searched, lanes: Lanes, key: Array) -> tuple[Array, Array]:
     """The moves to play, and which of them are random."""
-    settings = plan.settings
-    hot_key, cold_key, explore_key, coin_key = jax.random.split(key, 4)
+    settings = selfplay.settings
+    early_key, late_key, random_key, epsilon_key = jax.random.split(key, 4)
 
-    def drawn(temperature: float, key: Array) -> Array:
+    def sampled(temperature: float, key: Array) -> Array:
         if temperature == 0.0:
-            return thought.action
-        return jax.random.categorical(key, jnp.log(thought.policy) / temperature, axis=-1).astype(jnp.int32)
+            return searched.action
+        return jax.random.categorical(key, jnp.log(searched.policy) / temperature, axis=-1).astype(jnp.int32)
 
     early = lanes.ply < lanes.until
-    action = jnp.where(early, drawn(settings.temperature, hot_key), drawn(settings.temperature_end, cold_key))
+    action = jnp.where(early, sampled(settings.temperature, early_key), sampled(settings.temperature_end, late_key))
     if not settings.epsilon:
         return action, jnp.zeros(action.shape, bool)
-    wild = jax.random.uniform(coin_key, action.shape) < settings.epsilon
-    return jnp.where(wild, random_actions(explore_key, thought.legal), action), wild
+    explored = jax.random.uniform(epsilon_key, action.shape) < settings.epsilon
+    return jnp.where(explored, random_actions(random_key, searched.legal), action), explored
 
 
-def give_up(plan: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
-    """Which games their mover resigns, and the scores of all games with that."""
-    if not plan.settings.resign_threshold or plan.game.num_players != 2:
+def resign(selfplay: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
+    """Which games their mover resigns, and the scores of all games including those."""
+    if not selfplay.settings.resign_threshold or selfplay.game.num_players != 2:
         return jnp.zeros(lanes.ply.shape, bool), scores
-    mover = jax.vmap(plan.game.mover)(lanes.states)
+    mover = jax.vmap(selfplay.game.mover)(lanes.states)
     own = jnp.take_along_axis(values, mover[:, None], axis=1)[:, 0]
-    resigned = (own < -plan.settings.resign_threshold) & ~lanes.stubborn
+    resigned = (own < -selfplay.settings.resign_threshold) & ~lanes.never_resign
     lost = jnp.where(jnp.arange(2)[None, :] == mover[:, None], -1.0, 1.0)
     return resigned, jnp.where(resigned[:, None], lost, scores)

@@ -1,14 +1,15 @@
-"""The replay: a ring of plies on the device or on the host, in which outcomes are filled in once games have ended.
+"""The replay buffer: plies on the device or on the host, with the outcomes of their games once these have ended.
 
-Rows are plies in the order they were played, columns are lanes, so adding a chunk is one contiguous write and a game
-is a run of rows in its column. A position is ready to learn from once its value is known: its game has ended, or a
-random move followed a search of it. Axis letters: W rows, B lanes, P seats, N samples.
+Rows are plies in the order of play and columns are lanes, so adding plies is one contiguous write and a game is a run
+of rows in its column; the newest rows overwrite the oldest. A position is ready to learn from once its value is known:
+its game has ended, or a random move followed its search. Axis letters: W rows, B lanes, P seats, N samples, A actions,
+K actions kept.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,52 +17,64 @@ import numpy as np
 from jax import Array
 
 from tabia.games.game import State
-from tabia.training.selfplay.play import Plies
 
-_TRIES = 8  # places looked at for each sample; unready ones are passed over
+if TYPE_CHECKING:
+    from tabia.training.selfplay.play import Plies
+
+_TRIES = 8  # places drawn per sample; the first one that is ready is used
+MANY_ACTIONS, KEPT_ACTIONS = 512, 128
+"""With more than `MANY_ACTIONS` actions, a policy keeps its `KEPT_ACTIONS` largest probabilities."""
 
 
 class ReplayBuffer(NamedTuple):
+    """The newest plies of self-play, and how their games ended."""
+
     plies: Plies  # [W, B, ...]
-    outcome: Array  # float32[W, B, P] what each seat got in the end
+    outcome: Array  # float32[W, B, P] the value target of each seat
     ready: Array  # bool[W, B]
-    left: Array  # int16[W, B] rows to the last position of its game; -1 where that is not known or was not played
+    left: Array  # int16[W, B] rows to the final position of its game; -1 if that is unknown or was not reached
     rows: Array  # int32: rows ever written; the next one goes to rows % W
 
 
 class Samples(NamedTuple):
+    """Positions drawn from a replay buffer."""
+
     plies: Plies  # [N, ...]
     outcome: Array  # float32[N, P]
-    weight: Array  # float32[N]: 0 where no ready position was found
-    last: State | None = None  # [N, ...] the last positions of their games, where asked for
-    reached: Array | None = None  # bool[N] whether they are known
+    weight: Array  # float32[N]: 0 if no ready position was found
+    last: State | None = None  # [N, ...] the final positions of their games, if requested
+    reached: Array | None = None  # bool[N] whether those are known
 
 
-def make_room(plies: Plies, rows: int, host: jax.Device | None = None) -> ReplayBuffer:
-    """An empty ring for chunks like `plies` [T, B, ...] (arrays or their shapes), on the host if one is given."""
+def make_buffer(plies: Plies, rows: int, host: jax.Device | None = None) -> ReplayBuffer:
+    """An empty buffer for plies like these [T, B, ...] (arrays or shapes), on the host if one is given."""
     with jax.default_device(host):
         blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
         unknown = jnp.full(blank.ended.shape, -1, jnp.int16)
         buffer = ReplayBuffer(
-            blank, jnp.zeros_like(blank.values), jnp.zeros(blank.ended.shape, bool), unknown, jnp.int32(0)
+            plies=blank,
+            outcome=jnp.zeros_like(blank.values),
+            ready=jnp.zeros(blank.ended.shape, bool),
+            left=unknown,
+            rows=jnp.int32(0),
         )
         return buffer if host is None else jax.device_put(buffer, host)
 
 
 def host_of(buffer: ReplayBuffer) -> jax.Device | None:
-    """Where a ring is that is not with everything else."""
+    """The host device of a buffer, None if it is on the default device."""
     (place,) = buffer.ready.devices()
     return None if place == jax.devices()[0] else place
 
 
-def add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float = 1.0) -> ReplayBuffer:
-    """Write a chunk, and fill in the outcomes it decided; no game is longer than `reach` less the chunk's plies."""
+def add(buffer: ReplayBuffer, plies: Plies, *, reach: int, td_lambda: float = 1.0) -> ReplayBuffer:
+    """Write plies and the outcomes they decide; no game has more moves than `reach` minus the plies added."""
     host = host_of(buffer)
-    return _add(buffer, plies if host is None else jax.device_put(plies, host), reach=reach, decay=decay)
+    return _add(buffer, plies if host is None else jax.device_put(plies, host), reach=reach, td_lambda=td_lambda)
 
 
-@partial(jax.jit, static_argnames=("reach", "decay"), donate_argnums=0)
-def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float) -> ReplayBuffer:
+@partial(jax.jit, static_argnames=("reach", "td_lambda"), donate_argnums=0)
+def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, td_lambda: float) -> ReplayBuffer:
     count, capacity = plies.ended.shape[0], buffer.ready.shape[0]
     place = buffer.rows % capacity
 
@@ -71,8 +84,8 @@ def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float) -> Rep
     buffer = buffer._replace(plies=jax.tree.map(put, buffer.plies, plies), rows=buffer.rows + count)
     back = jnp.arange(min(reach, capacity))
     rows = (buffer.rows - 1 - back) % capacity  # newest first
-    known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _told(buffer.plies)), decay)
-    ready = known.ready & (back < buffer.rows)[:, None]  # the others are not written yet
+    known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _results(buffer.plies)), td_lambda)
+    ready = known.ready & (back < buffer.rows)[:, None]  # the other rows are not written yet
     return buffer._replace(
         outcome=buffer.outcome.at[rows].set(known.outcome),
         ready=buffer.ready.at[rows].set(ready),
@@ -81,17 +94,17 @@ def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, decay: float) -> Rep
 
 
 class Overwritten(NamedTuple):
-    """What adding a chunk overwrites: with it `without` gives the ring as it was before. R rows, newest first."""
+    """What `add` overwrites, so that `without` can undo it. R rows, newest first."""
 
-    plies: Plies  # [T, B, ...] the rows the chunk replaces
-    outcome: Array  # float32[R, B, P] of the rows whose outcomes it fills in
+    plies: Plies  # [T, B, ...] the rows replaced
+    outcome: Array  # float32[R, B, P] of the rows whose outcomes are set
     ready: Array  # bool[R, B]
     left: Array  # int16[R, B]
 
 
 @partial(jax.jit, static_argnames=("count", "reach"))
 def overwritten(buffer: ReplayBuffer, *, count: int, reach: int) -> Overwritten:
-    """What `add` with a chunk of `count` rows and this reach is about to overwrite."""
+    """What adding `count` rows with this reach is about to overwrite."""
     place = buffer.rows % buffer.ready.shape[0]
     plies = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, count, axis=0), buffer.plies)
     rows = (buffer.rows + count - 1 - jnp.arange(min(reach, buffer.ready.shape[0]))) % buffer.ready.shape[0]
@@ -99,7 +112,7 @@ def overwritten(buffer: ReplayBuffer, *, count: int, reach: int) -> Overwritten:
 
 
 def without(buffer: ReplayBuffer, before: Overwritten) -> ReplayBuffer:
-    """The ring before the latest `add`, in NumPy, so that nothing is compiled and the ring itself stays as it is."""
+    """The buffer before the latest `add`, in NumPy: nothing is compiled, and `buffer` itself does not change."""
     buffer, before = jax.tree.map(_host_copy, (buffer, before))
     count, capacity = before.plies.ended.shape[0], buffer.ready.shape[0]
     rows = (int(buffer.rows) - 1 - np.arange(before.ready.shape[0])) % capacity
@@ -116,8 +129,8 @@ def _host_copy(leaf: Array) -> np.ndarray:
     return np.array(jax.random.key_data(leaf) if keys else leaf)
 
 
-class Told(NamedTuple):
-    """The part of plies that outcomes follow from."""
+class Results(NamedTuple):
+    """The fields of plies from which outcomes follow."""
 
     values: Array
     valued: Array
@@ -127,42 +140,42 @@ class Told(NamedTuple):
     explored: Array
 
 
-def _told(plies: Plies) -> Told:
-    return Told(plies.values, plies.valued, plies.scores, plies.ended, plies.resigned, plies.explored)
+def _results(plies: Plies) -> Results:
+    return Results(**{name: getattr(plies, name) for name in Results._fields})
 
 
-class Known(NamedTuple):
+class Outcomes(NamedTuple):
     """How positions turned out."""
 
-    outcome: Array  # float32[W, B, P] what each seat got
+    outcome: Array  # float32[W, B, P] for each seat
     ready: Array  # bool[W, B] whether that is known
-    left: Array  # int16[W, B] as in `Ring`
+    left: Array  # int16[W, B] as in `ReplayBuffer`
 
 
-def outcomes(told: Told, decay: float) -> Known:
-    """How positions turned out, for rows given newest first.
+def outcomes(results: Results, td_lambda: float) -> Outcomes:
+    """How positions turned out, TD(lambda) with the search values, for rows given newest first.
 
-    A position before a random move is worth what the search expected there; that move tells nothing about it, even
-    where it ended the game. What a teacher left behind is not known then.
+    A random move says nothing about the position before it, even if it ended the game: that position is worth its
+    search value, and is not ready if a teacher played there.
     """
 
-    def earlier(carry: tuple[Told, Known], row: Told) -> tuple[tuple[Told, Known], Known]:
+    def earlier(carry: tuple[Results, Outcomes], row: Results) -> tuple[tuple[Results, Outcomes], Outcomes]:
         following, (outcome, known, left) = carry
-        share = jnp.where(following.valued, 1.0 - decay, 0.0)[:, None]
-        mixed = (1.0 - share) * outcome + share * following.values
+        weight = jnp.where(following.valued, 1.0 - td_lambda, 0.0)[:, None]
+        mixed = (1.0 - weight) * outcome + weight * following.values
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
         left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
-        found = Known(outcome, known, jnp.where(row.explored | row.resigned, jnp.int16(-1), left))
+        found = Outcomes(outcome, known, jnp.where(row.explored | row.resigned, jnp.int16(-1), left))
         return (row, found), found
 
-    nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), told)
-    unknown = Known(nothing.values, nothing.ended, jnp.full(nothing.ended.shape, -1, jnp.int16))
-    return jax.lax.scan(earlier, (nothing, unknown), told)[1]
+    nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), results)
+    unknown = Outcomes(nothing.values, nothing.ended, jnp.full(nothing.ended.shape, -1, jnp.int16))
+    return jax.lax.scan(earlier, (nothing, unknown), results)[1]
 
 
 def sample(buffer: ReplayBuffer, key: Array, count: int, window: int, *, last: bool = False) -> Samples:
-    """Ready positions drawn evenly from the newest `window` rows, with the `last` ones of their games if wished."""
+    """Ready positions drawn uniformly from the newest `window` rows; `last` adds the final positions of their games."""
     rows, columns = draw_places(buffer, key, (_TRIES, count), window)
     ready = buffer.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
@@ -177,7 +190,7 @@ def sample(buffer: ReplayBuffer, key: Array, count: int, window: int, *, last: b
 
 
 def draw_places(buffer: ReplayBuffer, key: Array, shape: tuple[int, ...], window: int) -> tuple[Array, Array]:
-    """Rows and columns drawn evenly from the newest `window` rows, ready or not."""
+    """Rows and columns drawn uniformly from the newest `window` rows, ready or not."""
     capacity, lanes = buffer.ready.shape
     row_key, lane_key = jax.random.split(key)
     back = jax.random.randint(row_key, shape, 0, jnp.clip(buffer.rows, 1, min(window, capacity)))
@@ -185,8 +198,29 @@ def draw_places(buffer: ReplayBuffer, key: Array, shape: tuple[int, ...], window
 
 
 def ready_positions(buffer: ReplayBuffer, window: int) -> Array:
-    """How many of the newest `window` rows' positions can be learned from."""
+    """How many positions of the newest `window` rows are ready."""
     capacity = buffer.ready.shape[0]
     rows = (buffer.rows - 1 - jnp.arange(min(window, capacity))) % capacity
     written = jnp.arange(min(window, capacity)) < buffer.rows
     return jnp.sum(buffer.ready[rows] & written[:, None])
+
+
+# A policy over the 4,448 actions of the large star takes 9 kB in half precision, and rarely has more than a hundred
+# legal moves. If there are more, as in shogi with pieces in hand, the least likely ones are lost.
+
+
+def compress_policy(policy: Array) -> tuple[Array, Array | None]:
+    """The probabilities float16[..., K] to store of a policy [..., A], and their actions unless all are kept."""
+    if policy.shape[-1] <= MANY_ACTIONS:
+        return policy.astype(jnp.float16), None
+    kept, actions = jax.lax.top_k(policy, KEPT_ACTIONS)
+    return kept.astype(jnp.float16), actions.astype(jnp.int16 if policy.shape[-1] < 2**15 else jnp.int32)
+
+
+def expand_policy(kept: Array, actions: Array | None, num_actions: int) -> Array:
+    """The policy float32[N, A] of stored probabilities [N, K]; all other actions have probability 0."""
+    kept = kept.astype(jnp.float32)
+    if actions is None:
+        return kept
+    rows = jnp.arange(kept.shape[0])[:, None]
+    return jnp.zeros((kept.shape[0], num_actions)).at[rows, actions.astype(jnp.int32)].set(kept)

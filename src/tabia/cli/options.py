@@ -1,0 +1,45 @@
+"""Arguments and options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+GameId = Annotated[str, typer.Argument(metavar="GAME", help="A game id, or file.py:Class for a game of your own.")]
+PlayerSpec = Annotated[str, typer.Argument(metavar="PLAYER", help="A player, such as mcts:simulations=800.")]
+RunPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
+RunGame = Annotated[
+    str | None,
+    typer.Option(
+        "--game", metavar="GAME", help="The game of the run; needed if it is a file.py:Class, which is executed."
+    ),
+]
+
+Moves = Annotated[
+    str, typer.Option(help="The moves that lead to the position; spaces are optional where names are unambiguous.")
+]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, max=2**31 - 1, help="Random seed; the same seed gives the same output.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of text.")]
+
+PairingGames = Annotated[int, typer.Option("--games", min=1, help="Games per pairing.")]
+OpeningMoves = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Random moves per opening.", show_default="4, or more if 4 give too few distinct openings"
+    ),
+]
+RecordsOut = Annotated[
+    Path | None, typer.Option("--out", help="Save the games in this file; the same command resumes from it.")
+]
+Anchor = Annotated[str | None, typer.Option(help="The player with a fixed rating.", show_default="the first player")]
+AnchorElo = Annotated[float, typer.Option(help="The rating of the anchor.")]
+
+ReportOut = Annotated[
+    Path | None, typer.Option("--out", help="Also write a JSON report with machine, versions and date.")
+]

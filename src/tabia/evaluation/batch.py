@@ -1,0 +1,182 @@
+"""A batch of games: many games of a match played side by side, one move per game and step.
+
+Games with the same player to move are gathered, padded to one of a few sizes, and passed to that player in one call.
+All unfinished games have the same length, so an interrupted batch continues from its records exactly as if it had
+not been interrupted. Axis letters: G games, A actions, P seats.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tabia.core import batching
+from tabia.evaluation.records import Record
+from tabia.evaluation.rounds import MatchError
+from tabia.games.game import Game, State
+from tabia.games.session import move_word
+from tabia.players.player import Player
+
+SMALLEST = 8
+"""The smallest number of positions passed to a player, unless a match says otherwise."""
+
+
+def query_size(games: int, smallest: int = SMALLEST) -> int:
+    """The number of positions passed to a player that is to move in `games` games: a power of two."""
+    return batching.padded_size(games, smallest=smallest)
+
+
+@dataclass
+class GameInProgress:
+    """One game of a batch: the player in each seat, the record so far, and the actions behind its moves."""
+
+    players: tuple[int, ...]
+    record: Record
+    actions: list[int] = field(default_factory=list)
+
+
+class GameBatch:
+    """Games that advance together; all unfinished ones must have the same number of actions.
+
+    Players get at least `smallest` positions per call, a power of two; a larger number compiles fewer programs.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        games: Sequence[GameInProgress],
+        key: Array,
+        *,
+        smallest: int = SMALLEST,
+    ) -> None:
+        self.game, self.players, self.games, self._key = game, players, list(games), key
+        self._smallest = smallest
+        self._rules = _compiled(game)
+        self._seats = np.array([one.players for one in games])
+        self._live = np.array([not one.record.finished for one in games])
+        if len({len(one.actions) for one in games if not one.record.finished}) > 1:
+            raise MatchError("The unfinished games differ in length, so their match cannot be resumed.")
+        self._replay()
+
+    @property
+    def over(self) -> bool:
+        """Whether all games are over."""
+        return not self._live.any()
+
+    def step(self) -> list[int]:
+        """Play one move in every unfinished game; returns the indices of the games that ended."""
+        chosen = self._choose()
+        names = self._names(chosen)
+        self._advance(chosen)
+        ended = []
+        for index in map(int, np.flatnonzero(self._live)):
+            one = self.games[index]
+            one.actions.append(int(chosen[index]))
+            one.record = replace(one.record, moves=(*one.record.moves, names[index]))
+            if self._status.over[index]:
+                scores = tuple(map(float, self._status.scores[index]))
+                one.record = replace(one.record, scores=scores, end="over")
+                ended.append(index)
+        self._live[ended] = False
+        return ended
+
+    def _replay(self) -> None:
+        """Start every game and play its actions so far; the moves of openings get their names here."""
+        seeds = np.array([one.record.seed for one in self.games], np.int32)
+        keys = jax.vmap(jax.random.key)(jnp.asarray(_padded(seeds)))
+        self._keys, self._states, status = self._rules.start(keys)
+        self._status = _on_host(status)
+        played = [one.actions if live else [] for one, live in zip(self.games, self._live, strict=True)]
+        named: list[list[str]] = [[] for _ in self.games]
+        for ply in range(max(map(len, played), default=0)):
+            actions = np.array([moves[ply] if ply < len(moves) else -1 for moves in played], np.int32)
+            for index, name in self._names(actions).items():
+                named[index].append(name)
+            self._advance(actions)
+        for one, live, names in zip(self.games, self._live, named, strict=True):
+            if live:
+                one.record = replace(one.record, moves=tuple(names))
+
+    def _choose(self) -> np.ndarray:
+        """The action of every unfinished game, -1 for the others."""
+        chosen = np.full(len(self.games), -1, np.int32)
+        mover = self._seats[np.arange(len(self.games)), self._status.mover[: len(self.games)]]
+        ply = max(len(self.games[index].actions) for index in np.flatnonzero(self._live))
+        for index, player in enumerate(self.players):
+            rows = np.flatnonzero(self._live & (mover == index))
+            if not len(rows):
+                continue
+            padded = _padded(rows, self._smallest)
+            gathered = self._rules.take(self._states, jnp.asarray(padded))
+            key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
+            plies = jnp.full(len(padded), ply, jnp.int32)
+            chosen[rows] = np.asarray(player.choose(gathered, key, plies).actions)[: len(rows)]
+            self._check(player, rows, chosen[rows])
+        return chosen
+
+    def _check(self, player: Player, rows: np.ndarray, actions: np.ndarray) -> None:
+        legal = (actions >= 0) & (actions < self.game.num_actions)
+        legal &= self._status.legal[rows, np.where(legal, actions, 0)]
+        for row, action in zip(rows[~legal], actions[~legal], strict=True):
+            position = self.game.draw(jax.tree.map(lambda leaf, row=row: leaf[row], self._states))
+            raise MatchError(f"{player.spec} chose action {action}, which is not legal here:\n{position}")
+
+    def _names(self, actions: np.ndarray) -> dict[int, str]:
+        """The text of each move about to be made, by index of the game."""
+        states = jax.device_get(self._states)
+        rows = map(int, np.flatnonzero(actions >= 0))
+        return {row: move_word(self.game, int(actions[row]), batching.take(states, row)) for row in rows}
+
+    def _advance(self, actions: np.ndarray) -> None:
+        # A step does not change a finished game, so any action will do for it and for the padding.
+        moved = self._rules.step(self._keys, self._states, jnp.asarray(_padded(np.maximum(actions, 0))))
+        self._keys, self._states, status = moved
+        self._status = _on_host(status)
+
+
+class _Status(NamedTuple):
+    """What a batch must know about its games."""
+
+    mover: np.ndarray  # int32[G]
+    over: np.ndarray  # bool[G]
+    scores: np.ndarray  # float32[G, P]
+    legal: np.ndarray  # bool[G, A]
+
+
+_Position = tuple[Array, State, tuple[Array, ...]]  # keys, states and status of a batch
+
+
+class _Rules(NamedTuple):
+    """The compiled rules of a game for batches."""
+
+    start: Callable[[Array], _Position]
+    step: Callable[[Array, State, Array], _Position]
+    take: Callable[[State, Array], State]
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(game: Game) -> _Rules:
+    def with_status(keys: Array, states: State) -> _Position:
+        return keys, states, tuple(jax.vmap(ask)(states) for ask in (game.mover, game.over, game.scores, game.legal))
+
+    return _Rules(
+        start=jax.jit(lambda keys: with_status(*batching.start(game, keys))),
+        step=jax.jit(lambda keys, states, actions: with_status(*batching.step(game, keys, states, actions))),
+        take=jax.jit(batching.take),
+    )
+
+
+def _on_host(status: tuple[Array, ...]) -> _Status:
+    return _Status(*map(np.asarray, status))
+
+
+def _padded(rows: np.ndarray, smallest: int = SMALLEST) -> np.ndarray:
+    return batching.pad(rows, query_size(len(rows), smallest))

@@ -1,0 +1,136 @@
+"""The result of a match: scores with 95% intervals, by player and by seat.
+
+A score is a fraction of the points. With two seats a win is 1 point and a draw half a point. With more seats the
+game's own scores are the points (Schulte 2021: 3, 1, 0), counted from the lowest possible score. The games of one
+round share an opening and are not independent; rounds are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabia.core import elo
+from tabia.evaluation.records import Record, duplicates
+from tabia.evaluation.significance import score_interval
+from tabia.games.game import Game
+
+_Selects = Callable[[Record, int], bool]  # whether a seat of a game is counted
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one player or one seat; a game counts once for each of its seats."""
+
+    name: str
+    games: int
+    wins: int  # alone in first place
+    draws: int  # shared first place
+    losses: int
+    points: float  # per game, on the game's own scale
+    score: float  # fraction of all points
+    low: float  # the 95% interval of the score
+    high: float
+
+    @property
+    def elo(self) -> tuple[float, float, float]:
+        """The rating difference that the score stands for, and its interval; infinite at 0 and 1."""
+        return elo.difference(self.score), elo.difference(self.low), elo.difference(self.high)
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The results of a match; duplicates count only in `duplicates`."""
+
+    games: int
+    duplicates: int
+    rounds: int
+    mean_length: float  # moves per game, including the opening
+    players: tuple[Result, ...]
+    seats: tuple[Result, ...]
+    by_seat: tuple[tuple[Result, ...], ...]  # by player, then by seat
+
+
+def match_result(game: Game, records: Sequence[Record]) -> MatchResult:
+    """Count the finished games; equal games count once."""
+    finished = [record for record in records if record.finished]
+    repeated = duplicates(finished)
+    fresh = [record for record, again in zip(finished, repeated, strict=True) if not again]
+    names = list(dict.fromkeys(player for record in fresh for player in record.players))
+    seats = range(game.num_players)
+    return MatchResult(
+        games=len(fresh),
+        duplicates=sum(repeated),
+        rounds=len(_by_round(fresh)),
+        mean_length=float(np.mean([len(record.moves) for record in fresh])) if fresh else 0.0,
+        players=tuple(_result(game, fresh, name, _of_player(name)) for name in names),
+        seats=tuple(_result(game, fresh, f"seat {seat + 1}", _of_seat(seat)) for seat in seats),
+        by_seat=tuple(
+            tuple(_result(game, fresh, f"{name} in seat {seat + 1}", _of_player(name, seat)) for seat in seats)
+            for name in names
+        ),
+    )
+
+
+def round_score(game: Game, records: Sequence[Record], name: str) -> float:
+    """The score of one player in one round; 0.5 if the round has no points."""
+    own, total = _points(game, records, _of_player(name))
+    return own / total if total else 0.5
+
+
+def _result(game: Game, records: Sequence[Record], name: str, selects: _Selects) -> Result:
+    selected = [(record, seat) for record in records for seat in range(len(record.players)) if selects(record, seat)]
+    ranks = [_rank(record, seat) for record, seat in selected]
+    games = [record for record in records if any(selects(record, seat) for seat in range(len(record.players)))]
+    rounds = [_points(game, together, selects) for together in _by_round(games)]
+    score, low, high = score_interval([own for own, _ in rounds], [total for _, total in rounds])
+    return Result(
+        name=name,
+        games=len(selected),
+        wins=ranks.count(1),
+        draws=ranks.count(0),
+        losses=ranks.count(-1),
+        points=float(np.mean([record.scores[seat] for record, seat in selected])) if selected else 0.0,
+        score=score,
+        low=low,
+        high=high,
+    )
+
+
+def _points(game: Game, records: Sequence[Record], selects: _Selects) -> tuple[float, float]:
+    """The points of the selected seats and of all seats in these games."""
+    own = total = 0.0
+    for record in records:
+        for seat in range(len(record.players)):
+            if game.num_players == 2:
+                point = (_rank(record, seat) + 1) / 2
+            else:
+                point = record.scores[seat] - game.score_range[0]
+            total += point
+            own += point if selects(record, seat) else 0.0
+    return own, total
+
+
+def _rank(record: Record, seat: int) -> int:
+    """1 for first place, 0 for a shared first place, -1 otherwise."""
+    others = max(score for other, score in enumerate(record.scores) if other != seat)
+    return int(np.sign(record.scores[seat] - others))
+
+
+def _by_round(records: Sequence[Record]) -> list[list[Record]]:
+    """Games grouped by round and by players; a game of round 0 is a group of its own."""
+    groups: dict[object, list[Record]] = {}
+    for index, record in enumerate(records):
+        key = (record.round, frozenset(record.players)) if record.round else -index - 1
+        groups.setdefault(key, []).append(record)
+    return list(groups.values())
+
+
+def _of_player(name: str, seat: int | None = None) -> _Selects:
+    return lambda record, other: record.players[other] == name and seat in (None, other)
+
+
+def _of_seat(seat: int) -> _Selects:
+    return lambda record, other: other == seat

@@ -1,0 +1,256 @@
+"""The blocks of a trunk. A block declares its layers, applies itself and describes itself, all in one class.
+
+To add a block, write its class here and use it in `make_trunk`; a setting that switches it on goes to `config.py`.
+Parameters are named by layer: `block1.first` and `block1.second` are the convolutions of the first residual block;
+`block3.look` and `block3.tell` those of a global pooling branch. Weights files use these names.
+Axis letters: B batch, H rows, W columns, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import jax.numpy as jnp
+from jax import Array
+
+from tabia.networks.config import NetworkConfig
+from tabia.networks.layers import Layer, Shape
+from tabia.networks.passes import Pass
+
+
+class Step(NamedTuple):
+    """One layer of a figure, and what surrounds it."""
+
+    layer: Layer
+    title: str = "{}"  # with the layer's own description for {}
+    after: tuple[str, ...] = ()  # what follows the layer, in words
+
+
+class Figure(NamedTuple):
+    """How a block or a head is drawn: its layers from top to bottom, and its connections."""
+
+    steps: tuple[Step, ...]
+    branch: Step | None = None  # a branch from the input that is added to the first step
+    joined: str = ""  # what follows that sum
+    residual: bool = False  # the input is added to the last step
+    after: str = ""  # what follows that sum
+
+
+class Block(Protocol):
+    """A part of a trunk."""
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Its layers, which declare its parameters, in the order of use."""
+
+    def output_shape(self, shape: Shape) -> Shape:
+        """The shape of one position's features after the block."""
+
+    def __call__(self, x: Array, run: Pass) -> Array:
+        """The features of a batch after the block."""
+
+    def figure(self) -> Figure:
+        """The block as the picture shows it."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """What all blocks and heads of a network share."""
+
+    activation: str
+    slope: float  # of leaky_relu below 0
+    batch_norm: bool
+    bias: bool
+    dropout: float
+
+    @classmethod
+    def of(cls, config: NetworkConfig) -> Style:
+        """The style of a configuration."""
+        return cls(
+            activation=config.activation,
+            slope=config.slope,
+            batch_norm=config.batch_norm,
+            bias=config.bias,
+            dropout=config.dropout,
+        )
+
+    def act(self, x: Array) -> Array:
+        """The activation function."""
+        if self.activation == "relu":
+            return jnp.maximum(x, 0)
+        return jnp.where(x >= 0, x, self.slope * x)
+
+    def normalized(self, name: str, inputs: int, outputs: int, *, kernel: int = 0, gain: float = 2.0) -> Layer:
+        """A layer that batch normalization follows, where the network has it."""
+        # Normalization has a bias of its own, so one before it would do nothing.
+        bias = self.bias and not self.batch_norm
+        return Layer(name, inputs, outputs, kernel, norm=self.batch_norm, bias=bias, gain=gain)
+
+    @property
+    def activation_name(self) -> str:
+        """The activation in words."""
+        return "ReLU" if self.activation == "relu" else f"LeakyReLU {self.slope:g}"
+
+    @property
+    def activation_and_dropout(self) -> tuple[str, ...]:
+        """What follows a dense layer, in words."""
+        return (self.activation_name, f"{self.dropout:.0%} dropout") if self.dropout else (self.activation_name,)
+
+
+def pool(x: Array) -> Array:
+    """Mean and maximum over the board, [B, H, W, F] -> [B, 2F]."""
+    return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
+
+
+def flatten(x: Array) -> Array:
+    """All features of a position in one axis, [B, ...] -> [B, F]."""
+    return x.reshape(x.shape[0], -1)
+
+
+@dataclass(frozen=True)
+class ConvBlock:
+    """Convolution, normalization, activation."""
+
+    name: str
+    inputs: int
+    filters: int
+    kernel: int
+    style: Style
+
+    @cached_property
+    def conv(self) -> Layer:
+        return self.style.normalized(self.name, self.inputs, self.filters, kernel=self.kernel)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (self.conv,)
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-1], self.filters)
+
+    def __call__(self, x: Array, run: Pass) -> Array:
+        return self.style.act(run(self.conv, x))
+
+    def figure(self) -> Figure:
+        return Figure((Step(self.conv, after=(self.style.activation_name,)),))
+
+
+@dataclass(frozen=True)
+class ResidualBlock:
+    """Two convolutions, added to their input (He et al. 2015); with `pooling`, KataGo's global pooling block.
+
+    Pooling: another convolution with a quarter of the filters is pooled over the board and shifts all features
+    before the second convolution, so that every cell sees the whole board.
+    """
+
+    name: str
+    filters: int
+    kernel: int
+    style: Style
+    gain: float = 2.0  # of the second convolution
+    pooling: bool = False
+
+    @cached_property
+    def first(self) -> Layer:
+        return self.style.normalized(f"{self.name}.first", self.filters, self.filters, kernel=self.kernel)
+
+    @cached_property
+    def pooled(self) -> Layer:
+        return self.style.normalized(f"{self.name}.look", self.filters, max(1, self.filters // 4), kernel=self.kernel)
+
+    @cached_property
+    def shift(self) -> Layer:
+        return Layer(f"{self.name}.tell", 2 * self.pooled.outputs, self.filters, bias=False, gain=1.0)
+
+    @cached_property
+    def second(self) -> Layer:
+        return self.style.normalized(
+            f"{self.name}.second", self.filters, self.filters, kernel=self.kernel, gain=self.gain
+        )
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        branch = (self.pooled, self.shift) if self.pooling else ()
+        return (self.first, *branch, self.second)
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def __call__(self, x: Array, run: Pass) -> Array:
+        act = self.style.act
+        y = run(self.first, x)
+        if self.pooling:
+            y = y + run(self.shift, pool(act(run(self.pooled, x))))[:, None, None, :]
+        return act(x + run(self.second, act(y)))
+
+    def figure(self) -> Figure:
+        act = self.style.activation_name
+        steps = (Step(self.first, after=() if self.pooling else (act,)), Step(self.second))
+        branch = Step(self.pooled, after=("pooled: mean and max",)) if self.pooling else None
+        return Figure(steps, branch=branch, joined=act, residual=True, after=act)
+
+
+@dataclass(frozen=True)
+class DenseBlock:
+    """Dense layer, normalization, activation, dropout; a board is flattened first."""
+
+    name: str
+    inputs: int
+    units: int
+    style: Style
+    skip: bool = False  # the input is added before the activation
+
+    @cached_property
+    def dense(self) -> Layer:
+        return self.style.normalized(self.name, self.inputs, self.units)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (self.dense,)
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return (self.units,)
+
+    def __call__(self, x: Array, run: Pass) -> Array:
+        x = flatten(x)
+        y = run(self.dense, x)
+        return run.dropout(self.style.act(x + y if self.skip else y))
+
+    def figure(self) -> Figure:
+        title = "{}, added to its input" if self.skip else "{}"
+        return Figure((Step(self.dense, title, self.style.activation_and_dropout),))
+
+
+def make_trunk(config: NetworkConfig, observation_shape: tuple[int, int, int]) -> tuple[Block, ...]:
+    """The blocks between the observation and the heads."""
+    height, width, planes = observation_shape
+    residual = tuple(_residual_tower(config, planes)) if config.kind == "residual" else ()
+    features = height * width * (config.filters if residual else planes)
+    return (*residual, *_dense_blocks(config, features))
+
+
+def _residual_tower(config: NetworkConfig, planes: int) -> Iterator[Block]:
+    style = Style.of(config)
+    yield ConvBlock("stem", planes, config.filters, config.kernel, style)
+    # Without normalization every block adds its own variance; dividing by their number keeps the sum in range.
+    gain = 2.0 if config.batch_norm else 2.0 / max(config.blocks, 1)
+    for number in range(1, config.blocks + 1):
+        pooling = config.pool_every > 0 and number % config.pool_every == 0
+        yield ResidualBlock(
+            name=f"block{number}",
+            filters=config.filters,
+            kernel=config.kernel,
+            style=style,
+            gain=gain,
+            pooling=pooling,
+        )
+
+
+def _dense_blocks(config: NetworkConfig, inputs: int) -> Iterator[Block]:
+    for number, units in enumerate(config.units, start=1):
+        skip = config.skips and inputs == units
+        yield DenseBlock(f"dense{number}", inputs, units, Style.of(config), skip=skip)
+        inputs = units

@@ -1,0 +1,81 @@
+"""The one place that builds searches: for players, self-play, gates and evaluations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jax import Array
+
+from tabia.games.game import Game
+from tabia.games.registry import is_own
+from tabia.networks import Folded, Network
+from tabia.search import Rule, Search
+from tabia.search.evaluators import Evaluate, Mix, Rollout, WinningMovesFirst
+from tabia.search.evaluators import Network as NetworkEvaluator
+
+FEW_ACTIONS = 100
+"""In games with more actions it is too expensive to play each of them at every leaf."""
+
+
+def build_search(
+    game: Game,
+    evaluate: Network | Evaluate,
+    *,
+    rule: Rule,
+    simulations: int,
+    winning_moves_first: bool = False,
+    symmetries: bool = False,
+    rollout_weight: float = 0.0,
+    leaves: int = 1,
+    transpositions: bool = False,
+    cut_loops: bool = False,
+) -> Search:
+    """A search with a network, whose weights are the search's parameters, or with any evaluator.
+
+    - `winning_moves_first`: every leaf is checked for actions that win at once;
+    - `symmetries`: the network averages over all symmetries of the board;
+    - `rollout_weight`: the weight of a random rollout in each leaf's value;
+    - the other settings are those of `Search`.
+    """
+    if isinstance(evaluate, Network):
+        evaluate = network_evaluator(game, evaluate, symmetries=symmetries)
+    if rollout_weight:
+        evaluate = Mix(evaluate, Rollout(game), rollout_weight)
+    if winning_moves_first:
+        evaluate = WinningMovesFirst(game, evaluate)
+    return Search(
+        game=game,
+        evaluate=evaluate,
+        simulations=simulations,
+        rule=rule,
+        leaves=leaves,
+        transpositions=transpositions,
+        cut_loops=cut_loops,
+    )
+
+
+def network_evaluator(game: Game, network: Network, *, symmetries: bool = False) -> NetworkEvaluator:
+    """A network as an evaluator; its folded weights are the parameters."""
+    return NetworkEvaluator(game, Forward(network), symmetries)
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A network's forward pass; equal for equal networks, which a bound method is not."""
+
+    network: Network
+
+    def __call__(self, parameters: Folded, observations: Array) -> tuple[Array, Array]:
+        return self.network.forward(parameters, observations)
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position's features in the widest layer and the one before it."""
+        height, width, _ = self.network.observation_shape
+        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.network.layers)
+        return 2 * 4 * widest
+
+
+def can_search_winning_moves(game: Game) -> bool:
+    """The default of `winning_moves_first`: true for Tabia's own games with few actions and no chance."""
+    return not game.chance and game.num_actions <= FEW_ACTIONS and is_own(game.id)

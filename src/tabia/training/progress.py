@@ -1,0 +1,172 @@
+"""The bookkeeping around the loop: clock, counters, compilation, rollback, observers, signals, saving."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache
+from types import FrameType
+
+from tabia.training import arena
+from tabia.training import state as states
+from tabia.training.compiling import CompileAhead
+from tabia.training.config.schema import Config
+from tabia.training.iteration import Iteration, IterationResult
+from tabia.training.observers import Observer
+from tabia.training.pace import Clock
+from tabia.training.plan import Plan
+from tabia.training.run import checkpoint
+from tabia.training.training import DONE, PREPARING, Training
+
+
+class Progress:
+    """What the loop needs besides the algorithm."""
+
+    def __init__(
+        self, training: Training, observers: Sequence[Observer], clock: Clock, ahead: CompileAhead | None
+    ) -> None:
+        self._training, self._observers, self._clock, self._ahead = training, observers, clock, ahead
+        self._plan = _plan(training.config)
+        self.why = ""  # set when the run ends
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether budget is left and the run was not asked to stop."""
+        return self._training.progress < 1.0 and not self._training.stopping
+
+    @contextmanager
+    def iteration(self) -> Iterator[Iteration]:
+        """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
+        training, counters, guard = self._training, self._training.counters, self._training.guard
+        with guard.iteration(training.state, counters):
+            self._plan = _plan(training.config.at(training.progress))
+            began = self._clock.seconds
+            if self._ahead is not None:
+                with guard.computing():
+                    self._ahead.wait(self._plan, training.enter)
+            self._clock.count_compiling(counters, since=began)
+            yield Iteration(
+                plan=self._plan,
+                state=training.state,
+                number=counters.iteration,
+                progress=training.progress,
+                enter=training.enter,
+                guard=guard,
+            )
+
+    def count(self, iteration: Iteration) -> IterationResult:
+        """Count an iteration and adopt its state; stop a run that has diverged."""
+        training, counters, settings = self._training, self._training.counters, self._plan.config.selfplay
+        training.state, result = iteration.state, iteration.result
+        result.check(counters.iteration + 1, int(training.state.train_state.step))
+        counters.iteration += 1
+        counters.games += int(result.selfplay.games)
+        counters.positions += settings.games * settings.plies
+        return result
+
+    def gate(self, result: IterationResult) -> None:
+        """Let the new network play the champion, in iterations where that is due."""
+        training, counters = self._training, self._training.counters
+        if arena.gate_due(self._plan, counters.iteration):
+            training.enter("gating")
+            with training.guard.computing():
+                state, verdict = arena.run_gate(self._plan, training.state, counters)
+            training.state = state
+            counters.champion = counters.iteration if verdict.passed else counters.champion
+            result.extra.update(verdict.fields())
+
+    def report(self, result: IterationResult) -> None:
+        """Pass the result to the observers."""
+        self._training.counters.seconds = self._clock.seconds
+        with self._training.guard.computing():
+            for observer in self._observers:
+                result.extra.update(observer.on_iteration(self._training, result))
+        self._training.counters.seconds = self._clock.seconds
+
+    def save_if_due(self) -> None:
+        """Save a checkpoint if one is due, by iterations or by minutes."""
+        settings = self._training.config.checkpoints
+        due = self._training.counters.iteration % settings.every == 0
+        if due or self._clock.since_save() > 60 * settings.minutes:
+            save(self._training, self._observers)
+            self._clock.saved()
+
+
+@contextmanager
+def running(
+    training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool
+) -> Iterator[Progress]:
+    """Lock the run, start the observers, compile the first stage; save and end the run after the block."""
+    clock = Clock(training.counters.seconds, time.monotonic() if started is None else started)
+    guard, training.phase = training.guard, PREPARING
+    with training.run.locked(), guard.lock, _stop_on_signals(training.stopping) if signals else nullcontext():
+        with guard.computing():
+            for observer in observers:
+                observer.on_start(training)
+        ahead = None
+        if training.progress < 1.0:
+            with guard.computing():
+                ahead = compile_ahead(training, clock)
+        progress = Progress(training, observers, clock, ahead)
+        with ahead or nullcontext():
+            yield progress
+        progress.why = finish(training, observers)
+        training.stopping.clear()
+
+
+def compile_ahead(training: Training, clock: Clock) -> CompileAhead:
+    """Compile the first stage and start on the others."""
+    training.enter("compiling")
+    ahead = CompileAhead(
+        _plan(training.config), training.state, training.progress, stopped=lambda: bool(training.stopping)
+    )
+    clock.count_compiling(training.counters, since=training.counters.seconds)
+    return ahead
+
+
+def save(training: Training, observers: Sequence[Observer]) -> None:
+    """Save a checkpoint, unless its weights are not finite."""
+    training.enter("saving")
+    states.check_finite(training.state.train_state, training.counters.iteration)
+    checkpoint.save(training.run, _plan(training.config), training.state, training.counters)
+    training.saved = training.counters.iteration
+    for observer in observers:
+        observer.on_save(training)
+
+
+def finish(training: Training, observers: Sequence[Observer]) -> str:
+    """Save what is not saved yet and end the run; why it ended."""
+    if training.saved != training.counters.iteration:
+        save(training, observers)
+    why, training.phase = "stopped" if training.stopping else "finished", DONE
+    for observer in observers:
+        observer.on_end(training, why)
+    return why
+
+
+@lru_cache(maxsize=8)
+def _plan(config: Config) -> Plan:
+    return Plan(config)
+
+
+@contextmanager
+def _stop_on_signals(received: list[int]) -> Iterator[None]:
+    """Append SIGINT or SIGTERM to a list; a second one raises KeyboardInterrupt."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    try:
+        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: the caller stops the run by `Training.stopping`
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,103 @@
+"""A run being trained: where it is stored, how it is configured, and how far it has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tabia.training import limits
+from tabia.training import state as states
+from tabia.training.config.schema import Config
+from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
+from tabia.training.rollback import Guard
+from tabia.training.run import checkpoint
+from tabia.training.run.directory import RunDirectory, as_run
+from tabia.training.state import Counters, State
+
+PREPARING, DONE = "preparing", "done"
+
+
+@dataclass
+class Training:
+    """A run being trained."""
+
+    run: RunDirectory
+    config: Config
+    state: State
+    counters: Counters
+    notes: list[str] = field(default_factory=list)  # checkpoints that were skipped, and why
+    saved: int = -1  # the iteration of the newest checkpoint
+    phase: str = PREPARING  # in one word, for displays
+    stopping: list[int] = field(default_factory=list)  # not empty once the run was asked to stop
+    guard: Guard = field(default_factory=Guard, repr=False, compare=False)
+
+    @classmethod
+    def begin(cls, run: RunDirectory | Path | str, config: Config) -> Training:
+        """A new run in an empty directory."""
+        run, plan = as_run(run), Plan(config)
+        plan.check()
+        limits.check_time(plan)
+        limits.check_memory(plan)
+        run.check_free()
+        state = states.begin(plan)  # before the directory exists: this refuses a replay buffer that does not fit
+        run.create(config)
+        return cls(run, config, state, Counters())
+
+    @classmethod
+    def resume(
+        cls, run: RunDirectory | Path | str, *, game: str | None = None, players: tuple[str, ...] = ()
+    ) -> Training:
+        """A run from its newest sound checkpoint, or from its start if it has none yet.
+
+        `game` and `players` are Python files that the caller names (see `RunDirectory.config`). Hold `run.locked()`
+        around this call and `train` to keep other processes out in between.
+        """
+        run = as_run(run)
+        config = run.config(game=game, players=players)
+        plan = Plan(config)
+        plan.check()
+        limits.check_memory(plan)
+        with run.locked():
+            found, notes = checkpoint.newest(run, plan)
+        if found is None:
+            return cls(run, config, states.begin(plan), Counters())
+        return cls(
+            run=run,
+            config=config,
+            state=found.state,
+            counters=found.counters,
+            notes=notes,
+            saved=found.counters.iteration,
+        )
+
+    def extend(self, *, minutes: float = 0.0, iterations: int = 0) -> None:
+        """Train for this many more minutes or iterations, whether the run is finished or not.
+
+        The new length is written to config.toml. Progress is measured against it, so the learning rate and other
+        scheduled settings step back to their values for that progress. Minutes replace a length in iterations, and
+        iterations one in minutes.
+        """
+        if (minutes > 0) == (iterations > 0):
+            raise TrainingError("Extend a run by minutes or by iterations: give one of them, greater than 0.")
+        if minutes > 0:
+            longer = self.config.changed({"minutes": self.counters.seconds / 60 + minutes})
+        else:
+            longer = self.config.changed({"minutes": 0.0, "iterations": self.counters.iteration + iterations})
+        with self.run.locked():
+            self.run.rewrite(longer)
+        self.config = longer
+
+    @property
+    def progress(self) -> float:
+        """The fraction of the budget that is spent, from 0 to 1."""
+        if self.config.minutes:
+            # Compile time counts toward the budget but not toward the schedule: long compiles shorten every stage.
+            counters, budget = self.counters, 60 * self.config.minutes
+            spent = counters.seconds - counters.compile_seconds
+            return min(1.0, spent / max(budget - counters.compile_seconds, 1e-3))
+        return min(1.0, self.counters.iteration / self.config.iterations)
+
+    def enter(self, phase: str) -> None:
+        """Set the phase that displays show."""
+        self.phase = phase

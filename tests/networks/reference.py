@@ -1,0 +1,111 @@
+"""The reference implementation of a network: plain NumPy, one position at a time, written independently.
+
+It reads the same trees of parameters and statistics and follows the papers: AlphaGo Zero's tower and heads, KataGo's
+global pooling, one tanh per seat or a softmax over win, draw and loss.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabia.networks import NetworkConfig, Tree
+
+
+class Reference:
+    """A network in float64."""
+
+    def __init__(self, config: NetworkConfig, params: Tree, statistics: Tree) -> None:
+        self.config, self.params, self.statistics = config, params, statistics
+
+    def __call__(self, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logits and the value head's raw output for one board [H, W, C]."""
+        c, x = self.config, self.tower(board)
+        if c.units:
+            x = x.reshape(-1)
+            for index, width in enumerate(c.units, start=1):
+                y = self.layer(f"dense{index}", x)
+                x = self.act(x + y if c.skips and x.shape == (width,) else y)
+            return self.layer("policy.out", x), self.value(x)
+        features = self.value_features(x)
+        return self.policy(x), self.value(pool(features) if c.value_pool else features.reshape(-1))
+
+    def final_position(self, board: np.ndarray) -> np.ndarray:
+        """Logits of the planes of the final position, cell by cell."""
+        cells = [
+            [self.layer("value.board", cell[None, None])[0, 0] for cell in row]
+            for row in self.value_features(self.tower(board))
+        ]
+        return np.array(cells)
+
+    def tower(self, board: np.ndarray) -> np.ndarray:
+        c, x = self.config, board.astype(np.float64)
+        if c.kind == "residual":
+            x = self.act(self.layer("stem", x))
+            for block in range(1, c.blocks + 1):
+                x = self.block(f"block{block}", x, pooling=c.pool_every > 0 and block % c.pool_every == 0)
+        return x
+
+    def block(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
+        y = self.layer(f"{name}.first", x)
+        if pooling:
+            y = y + self.layer(f"{name}.tell", pool(self.act(self.layer(f"{name}.look", x))))
+        return self.act(x + self.layer(f"{name}.second", self.act(y)))
+
+    def policy(self, x: np.ndarray) -> np.ndarray:
+        x = self.layer("policy.conv", x)
+        features = self.act(x) if self.config.head_norm else x
+        if self.config.policy == "dense":
+            return self.layer("policy.out", features.reshape(-1))
+        pooled = pool(features)
+        x = self.act(x + self.layer("policy.tell", pooled))
+        if self.config.policy == "columns":
+            columns = [np.concatenate([column.mean(axis=0), column.max(axis=0)]) for column in x.transpose(1, 0, 2)]
+            return np.concatenate([self.layer("policy.out", column) for column in columns])
+        of_cells = [self.layer("policy.out", cell) for row in x for cell in row]
+        extra = [self.layer("policy.extra", pooled)] if self.config.policy_extra else []
+        return np.concatenate(of_cells + extra)
+
+    def value_features(self, x: np.ndarray) -> np.ndarray:
+        x = self.layer("value.conv", x)
+        return self.act(x) if self.config.head_norm else x
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        if self.config.value_units:
+            x = self.act(self.layer("value.hidden", x))
+        return self.layer("value.out", x)
+
+    def act(self, x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, x, 0 if self.config.activation == "relu" else self.config.slope * x)
+
+    def layer(self, name: str, x: np.ndarray) -> np.ndarray:
+        """Convolution or dense layer, then normalization by the running statistics."""
+        params = self.params[name]
+        kernel = np.asarray(params["linear"]["kernel"], np.float64)
+        y = convolve(x, kernel) if kernel.ndim == 4 else x @ kernel
+        if "bias" in params["linear"]:
+            y = y + np.asarray(params["linear"]["bias"])
+        if "norm" in params:
+            running = self.statistics[name]["norm"]
+            y = (y - np.asarray(running["mean"])) / np.sqrt(np.asarray(running["var"]) + 1e-5)
+            y = y * np.asarray(params["norm"]["scale"]) + np.asarray(params["norm"]["bias"])
+        return y
+
+
+def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Slide the kernel over the board, padded with zeros."""
+    (height, width, _), size = x.shape, kernel.shape[0]
+    padded = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)))
+    return np.array(
+        [
+            [
+                np.einsum("ijc,ijcf->f", padded[row : row + size, column : column + size], kernel)
+                for column in range(width)
+            ]
+            for row in range(height)
+        ]
+    )
+
+
+def pool(x: np.ndarray) -> np.ndarray:
+    cells = x.reshape(-1, x.shape[-1])
+    return np.concatenate([cells.mean(axis=0), cells.max(axis=0)])
