@@ -15,7 +15,7 @@ const charts = new Set();
 new MutationObserver(() => charts.forEach((chart) => chart.rebuild())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
 class Chart extends Element {
-  static properties = { curves: { attribute: false }, label: {}, unit: {}, time: { type: Boolean }, height: { type: Number } };
+  static properties = { curves: { attribute: false }, label: {}, unit: {}, time: { type: Boolean }, height: { type: Number }, span: { type: Number } };
 
   constructor() {
     super();
@@ -24,6 +24,7 @@ class Chart extends Element {
     this.unit = "";
     this.time = false;
     this.height = 190;
+    this.span = 0; // Where the horizontal axis ends; by itself the last point.
     this.sizes = new ResizeObserver(() => this.plot?.setSize({ width: this.clientWidth, height: this.height }));
   }
 
@@ -81,7 +82,7 @@ class Chart extends Element {
     /** @type {any[]} */ const bands = [];
     this.curves.forEach((curve, index) => {
       const stroke = color(TONES[(curve.tone ?? index) % TONES.length]);
-      series.push({ label: curve.label, stroke, width: 2.5, spanGaps: true, dash: curve.dashed ? [6, 5] : undefined, points: { show: curve.x.length < 30 }, value: (/** @type {any} */ plot, /** @type {any} */ y, /** @type {number} */ place, /** @type {number|null} */ at) => this.shown(y) + (curve.low && at !== null && typeof y === "number" ? ` (${this.shown(plot.data[place + 1][at])} to ${this.shown(plot.data[place + 2][at])})` : "") });
+      series.push({ label: curve.label, stroke, width: 2.5, spanGaps: true, dash: curve.dashed ? [6, 5] : undefined, points: { show: curve.x.length < 12 }, value: (/** @type {any} */ plot, /** @type {any} */ y, /** @type {number} */ place, /** @type {number|null} */ at) => this.shown(y) + (curve.low && at !== null && typeof y === "number" ? ` (${this.shown(plot.data[place + 1][at])} to ${this.shown(plot.data[place + 2][at])})` : "") });
       if (!curve.low) return;
       const edge = { class: "band-edge", stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
       series.push({ ...edge, label: "from" }, { ...edge, label: "to" });
@@ -89,9 +90,9 @@ class Chart extends Element {
     });
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
     const options = {
-      width: this.clientWidth || 600, height: this.height, padding: [10, 14, 0, 0], series, bands, cursor: { sync: { key: "tabia" }, drag: { x: false, y: false } }, scales: { x: { time: false } }, legend: { live: true },
+      width: this.clientWidth || 600, height: this.height, padding: [10, 14, 0, 0], series, bands, cursor: { sync: { key: "tabia" }, drag: { x: false, y: false } }, scales: { x: { time: false, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [this.span ? 0 : low, Math.max(this.span, high, low + 1)] } }, legend: { live: true },
       axes: [{ ...axis, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.time ? duration(tick) : figure(tick))) },
-        { ...axis, size: 58, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.unit === "%" ? percent(tick) : figure(tick))) }],
+        { ...axis, size: 58, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.unit !== "%" ? figure(tick) : ticks[1] - ticks[0] < 0.0099 ? `${(100 * tick).toFixed(1)}%` : percent(tick))) }],
     };
     this.plot = new uPlot(/** @type {any} */ (options), this.table, /** @type {HTMLElement} */ (this.querySelector(".plot")));
     this.built = this.shape;

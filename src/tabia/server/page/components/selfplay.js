@@ -37,6 +37,7 @@ class SelfPlay extends Element {
   }
 
   async load() {
+    this.asked = Date.now();
     try {
       const { games } = await api.runGames(this.run, this.checkpoint);
       this.games = games.map((/** @type {any} */ game) => (Array.isArray(game.moves) ? game.moves : game.moves.split(" ").filter(Boolean)));
@@ -50,6 +51,7 @@ class SelfPlay extends Element {
   }
 
   async tick() {
+    if (!this.games.length && Date.now() > (this.asked ?? 0) + 4000) await this.load(); // They are written after the checkpoint.
     if (!this.running || document.hidden || !this.games.length || this.busy) return;
     const moves = this.games[this.at];
     if (this.ply > moves.length + 2) {

@@ -144,8 +144,9 @@ class Run extends Element {
     const time = store.prefs.xaxis === "time";
     const series = derived(run.series ?? {});
     const { groups, rest } = grouped(series);
+    const span = Math.max(0, ...Object.values(series).map((curve) => (time ? curve.seconds : curve.x).at(-1) ?? 0));
     const chart = (/** @type {string} */ title, /** @type {string} */ unit, /** @type {string[]} */ names, height = 180) => html`<section class="card chart-card"><h2>${title}</h2>
-      <tabia-chart .curves=${curves(series, names, time)} .label=${title} .unit=${unit} .time=${time} .height=${height} @pick=${(/** @type {CustomEvent} */ event) => this.pick(event.detail)}></tabia-chart></section>`;
+      <tabia-chart .curves=${curves(series, names, time)} .label=${title} .unit=${unit} .time=${time} .span=${span} .height=${height} @pick=${(/** @type {CustomEvent} */ event) => this.pick(event.detail)}></tabia-chart></section>`;
     return html`<div class="run"><section class="stack">
         <div class="status"><h1>${game?.name ?? run.game}: ${run.name}</h1><span class="soft"><span class="state ${run.state}">${run.state}</span> ${this.progressText(run)}</span></div>
         ${run.problem ? html`<p class="note bad">${icon("warn")}<span>${run.problem}</span></p>` : nothing}
