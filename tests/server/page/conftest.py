@@ -137,6 +137,12 @@ class Screen:
     def wait_for_turn(self) -> None:
         self.page.wait_for_selector('.play[data-status="your move"], .play[data-status="over"]', timeout=SECONDS * 1000)
 
+    def violations(self) -> list[str]:
+        """What axe finds wrong with what is shown."""
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+        found = axe.Axe().run(self.page).response["violations"]
+        return [f"{entry['id']}: {entry['nodes'][0]['html'][:200]}" for entry in found]
+
     def wait_until(self, text: str, selector: str = "main h1") -> None:
         """Wait until an element says this."""
         self.page.locator(selector, has_text=text).first.wait_for(timeout=SECONDS * 1000)

@@ -9,13 +9,7 @@ import pytest
 
 from .conftest import Screen, Server
 
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
 Look = Callable[..., Screen]
-
-
-def violations(screen: Screen) -> list[str]:
-    found = axe.Axe().run(screen.page).response["violations"]
-    return [f"{entry['id']}: {entry['nodes'][0]['html'][:200]}" for entry in found]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -38,7 +32,7 @@ def test_axe_finds_nothing(look: Look, server: Server, theme: str) -> None:
     for place, selector in places.items():
         screen.open(place)
         screen.page.wait_for_selector(selector, timeout=90_000)
-        if problems := violations(screen):
+        if problems := screen.violations():
             found[place] = problems
     assert not found, found
 

@@ -24,11 +24,17 @@ def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server)
     run = server.get(f"runs/{name}")
     assert run["state"] in ("stopped", "finished")
     screen.page.wait_for_selector("tabia-selfplay svg.board, tabia-selfplay p")
+    for theme in ("light", "dark"):
+        screen.page.emulate_media(color_scheme=theme)
+        assert not screen.violations()
     screen.page.click("text=Play this version")
     screen.page.wait_for_selector('.play[data-status="your move"]')
     assert screen.state["seats"][1]["agent"].startswith(f"run:{name}@")
     screen.play("b2")
     screen.page.wait_for_selector('.play[data-ply="2"]', timeout=60_000)
+    screen.open(f"#/learn/compare?a={name}&b={name}")
+    screen.wait_until("differ only in chance", ".compare")
+    assert screen.page.locator(".u-over").count() >= 1
 
 
 def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) -> None:

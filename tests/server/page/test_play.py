@@ -235,6 +235,13 @@ def test_a_laptop_shows_board_status_and_actions_at_once(look: Look, server: Ser
         assert box["y"] >= 0 and box["y"] + box["height"] <= 720, selector
 
 
+def test_space_presses_the_focused_button(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None), "4"))
+    screen.page.focus('button:has-text("New game")')
+    screen.page.keyboard.press("Space")
+    screen.page.wait_for_selector('.play[data-status="ready"]')
+
+
 def test_letter_keys_can_be_switched_off(look: Look, server: Server) -> None:
     screen = look().open_game(server.game("connect4", (None, None), "4"))
     screen.page.keyboard.press("?")

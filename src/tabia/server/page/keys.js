@@ -32,15 +32,17 @@ export function shortcuts() {
   return [...active].flatMap(({ list }) => list());
 }
 
-/** Whether typed characters belong to a control. @param {EventTarget|null} target */
-function typing(target) {
-  if (target instanceof HTMLElement && target.dataset.keys === "page") return false; // A slider that does what the keys do.
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+/** Whether a key belongs to the control that has the focus. @param {EventTarget|null} target @param {string} key */
+export function isTaken(target, key) {
+  if (!(target instanceof HTMLElement) || target.dataset.keys === "page") return false; // A slider may do what the keys do.
+  if (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)) return true;
+  if (target instanceof HTMLInputElement) return !/^(radio|checkbox|range|file)$/.test(target.type) || key === " " || key.length > 1;
+  return key === " " && Boolean(target.closest("button, a, summary, label"));
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (typing(event.target) || document.querySelector("dialog[open]")) return;
+  if (isTaken(event.target, event.key) || document.querySelector("dialog[open]")) return;
   if (event.key.length === 1 && !store.prefs.keys) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const found = shortcuts().find((shortcut) => shortcut.keys.includes(key));

@@ -4,6 +4,7 @@
  * Draws a position as SVG and turns clicks, taps, drags and keys into moves. Emits `move` with {action, move, path} and
  * `refused` with {reason}. A grid for screen readers with one tab stop; arrows move, Enter and Space play.
  */
+import { isTaken } from "../keys.js";
 import { Element, nothing, repeat, svg, html } from "../lit.js";
 import { store } from "../store.js";
 import { coordinates, frame, ground, piece, UNIT, viewBox } from "./board-art.js";
@@ -146,8 +147,7 @@ export class Board extends Element {
   /** Digits play columns, wherever the focus is. @param {KeyboardEvent} event */
   digit(event) {
     if (!this.interactive || !store.prefs.keys || !/^[1-9]$/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || this.board?.style !== "drop") return;
+    if (isTaken(event.target, event.key) || document.querySelector("dialog[open]") || this.board?.style !== "drop") return;
     const column = this.board.columns.indexOf(event.key);
     const cell = this.board.cells.findIndex((/** @type {any} */ place) => place.column === column);
     if (cell >= 0) this.act(cell);

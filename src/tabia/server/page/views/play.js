@@ -64,6 +64,7 @@ class Play extends Element {
     const id = place.id || (place.query.g ? "" : store.prefs.current[game.id]);
     if (switched && this.state && this.state.game !== game.id && place.id === this.state.id) return go("play");
     if (id && id === this.state?.id) return undefined;
+    if (!id && !switched && !this.state && this.draft?.game === game.id) return undefined; // Only the address has changed.
     try {
       if (id && (await this.session.open(id))) {
         const opened = this.state;
@@ -134,7 +135,6 @@ class Play extends Element {
   heard(event, detail) {
     if (event === "refused") {
       this.message = detail;
-      announce(detail);
       return;
     }
     const { before, state } = detail;
@@ -148,8 +148,7 @@ class Play extends Element {
     } else if (before) announce(this.status(state));
     if (state.status === "over" && before && before.status !== "over") {
       sound(state.result?.winner === viewpoint(state.seats) ? "win" : "lose");
-      store.prefs.current[state.game] = "";
-      prefer({ current: { ...store.prefs.current } });
+      prefer({ current: { ...store.prefs.current, [state.game]: "" } });
     }
     this.expect(state);
   }
@@ -188,7 +187,6 @@ class Play extends Element {
   /** @param {CustomEvent} event */
   refused(event) {
     this.message = event.detail.reason;
-    announce(this.message);
     sound("illegal");
   }
 
@@ -213,7 +211,6 @@ class Play extends Element {
     if (!this.state?.can.hint || this.asking) return;
     if (this.hint) {
       this.hint = { ...this.hint, explained: true };
-      announce(this.hint.text);
       return;
     }
     const { id, version } = this.state;
@@ -222,7 +219,6 @@ class Play extends Element {
     try {
       const hint = await api.hint(id, this.session.ply);
       if (this.state?.version === version) this.hint = { ...hint, explained: false };
-      announce(`Look at ${hint.move}. Ask again for the reason.`);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
     }
