@@ -3,7 +3,7 @@
 live      one game with people and agents: event in, new state and replies out
 worker    one thread that searches, waiting positions of one agent in one batch
 store     games on disk (SQLite); an acknowledged move is kept
-hub       joins the three and tells the screens
+hub       joins the three and sends every change to the screens
 catalog   the games and agents the operator allows
 review    whole games analyzed; explain: one position three ways
 runs      training runs: read, watched, started and stopped as processes

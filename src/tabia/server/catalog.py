@@ -285,7 +285,7 @@ def _levels(game: Game) -> list[Agent]:
 
 
 def _fallback_levels(game: Game) -> list[Agent]:
-    """The levels of a game without a ladder, which nobody has measured."""
+    """The levels of a game without a ladder, whose strength is not measured."""
     specs = {level.capitalize(): ladder.opponent(game, level) for level in ladder.LEVELS}
     return [
         Agent(id=_id("level", name), spec=spec, name=name, about=_sentence(spec), group="levels")

@@ -95,7 +95,7 @@ def planes(session: Session) -> list[dict[str, Any]]:
 
 
 def plane_names(game: Game) -> list[str]:
-    """The names of a game's planes; those that nobody has named get a number."""
+    """The names of a game's planes; planes without a name get a number."""
     count = game.observation_shape[-1]
     known = list(_PLANES.get(game.name, ()))
     if not known and game.name in ("connect", "tictactoe", "othello", "chinese-checkers"):

@@ -1,4 +1,4 @@
-"""The games in progress: live games, the store and the worker joined, and every change told to the screens.
+"""The games in progress: live games, the store and the worker joined, and every change sent to the screens.
 
 Everything runs in the event loop. Rules and the disk are called in threads, one change per game at a time. A change
 is saved before anyone hears of it.
@@ -185,14 +185,14 @@ class Hub:
         return shown
 
     async def _keep(self, opened: _OpenGame, after: LiveGame) -> dict[str, Any]:
-        """Save a changed game, then tell the screens and search if an agent is to move."""
+        """Save a changed game, then send it to the screens and search if an agent is to move."""
         await asyncio.to_thread(self.store.save, self._saved(after))
         opened.live, opened.problem = after, None
-        shown = self._tell(opened)
+        shown = self._broadcast(opened)
         self._search(opened)
         return shown
 
-    def _tell(self, opened: _OpenGame) -> dict[str, Any]:
+    def _broadcast(self, opened: _OpenGame) -> dict[str, Any]:
         """Send the state to all screens."""
         shown = self._state(opened)
         for watcher in opened.watchers:
@@ -221,10 +221,10 @@ class Hub:
                 break
             except Busy:
                 await asyncio.sleep(_RETRY_SECONDS)
-            except Exception as error:  # told to the screens, which can choose another agent
+            except Exception as error:  # shown on the screens, where another agent can be chosen
                 _log.warning("%s did not move: %s", search.agent, error)
                 opened.problem = f"{search.agent} cannot play: {printable(str(error))[:300]}"
-                self._tell(opened)
+                self._broadcast(opened)
                 return
         assert analysis.move is not None
         action = asking.action(session, analysis.move)
@@ -245,7 +245,7 @@ class Hub:
             return self._games[id]
 
     def _forget(self) -> None:
-        """Drop the games nobody looks at, the oldest first."""
+        """Drop games without screens, the oldest first."""
         idle = [
             name
             for name, opened in self._games.items()

@@ -65,7 +65,7 @@ class Runs:
         self._cache: dict[str, tuple[tuple[float, ...], Run]] = {}
 
     async def close(self) -> None:
-        """Tell running trainings to save and stop."""
+        """Ask running trainings to save and stop."""
         self.trainings.close()
 
     def names(self) -> list[str]:
@@ -124,6 +124,9 @@ class Runs:
 
     def detail(self, name: str) -> dict[str, Any]:
         """Everything about a run: settings, curves, checkpoints, strength."""
+        if self.trainings.is_active(name) and not _looks_like_run(self.directory / name):
+            nothing: dict[str, Any] = {"settings": {}, "series": {}, "checkpoints": [], "strength": []}
+            return {**self.trainings.describe(name), **nothing}
         run = self.read(name)
         seconds = {line["iteration"]: line["seconds"] for line in run.lines}
         return {

@@ -209,7 +209,7 @@ class Worker:
         try:
             entry.programs[batch[0].program].result()  # raises what the compiler met
             found = self._ask(entry, batch)
-        except Exception as error:  # whoever waits gets it; the worker goes on
+        except Exception as error:  # the requests get it; the worker continues
             _log.warning("%s did not answer: %s", batch[0].player, error)
             for request in batch:
                 _settle(request.future, error)

@@ -16,7 +16,7 @@ from tabia.games.session import Session
 from tabia.server import asking, context, exact
 from tabia.server.catalog import SIMULATIONS, with_simulations
 from tabia.server.context import Context
-from tabia.server.errors import Refused
+from tabia.server.errors import Refused, sentence
 from tabia.server.explain import explain as explained
 from tabia.server.hub import LONGEST_MOVES, line, player_name
 from tabia.server.models import AgentId, GameId
@@ -103,6 +103,6 @@ def events(found: AsyncIterator[Event]) -> StreamingResponse:
             async for name, content in found:
                 yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
         except TabiaError as error:
-            yield f"event: error\ndata: {json.dumps({'error': str(error)})}\n\n"
+            yield f"event: error\ndata: {json.dumps({'error': sentence(error)})}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
