@@ -17,8 +17,9 @@ from tabia.games import make
 from tabia.players import runs as networks
 from tabia.server.app import create_app
 from tabia.server.context import make_context
+from tabia.server.curves import flat, series
 from tabia.server.routes.runs import _changes
-from tabia.server.runs import Runs, flat, series
+from tabia.server.runs import Runs
 from tests.server.conftest import HOST, make_page, start, wait
 
 RECORD = """tabia games 1

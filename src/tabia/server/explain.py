@@ -13,9 +13,9 @@ from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.search.picture import Branch
 from tabia.server import asking, exact
-from tabia.server.catalog import network_of, with_simulations
+from tabia.server.agents import network_of, with_simulations
 from tabia.server.errors import Refused
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 
 if TYPE_CHECKING:
     from tabia.server.context import Context

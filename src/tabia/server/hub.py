@@ -16,7 +16,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.games.boards import result
 from tabia.games.session import Session
@@ -24,14 +23,13 @@ from tabia.server import asking, live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
+from tabia.server.lines import line, player_name
 from tabia.server.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
 from tabia.server.store import Saved, Store
 from tabia.server.worker import LOOK, Worker
 
 KEPT = 64
 """Games kept in memory; others are read again from the store."""
-LONGEST_MOVES = 8000
-"""The most characters of a line of moves."""
 MOST_WATCHERS = 16  # screens of one game
 _RETRY_SECONDS = 1.0
 _log = logging.getLogger("tabia.server")
@@ -309,22 +307,6 @@ class Hub:
                 self.catalog.agent(game, seat.agent or "")
             elif seat.kind != HUMAN or seat.agent is not None:
                 raise Refused("A seat is a person's, or an agent's with the agent's id.")
-
-
-def player_name(game: str, spec: str) -> str:
-    """A player of a game, as the worker names it; a tab is in no id."""
-    return f"{game}\t{spec}"
-
-
-def line(catalog: Catalog, game_id: str, moves: str, *, seed: int = 0) -> Session:
-    """The game that a client's text of moves records."""
-    game = catalog.game(game_id).game
-    if len(moves) > LONGEST_MOVES or not moves.isprintable():
-        raise Refused(f"Moves are at most {LONGEST_MOVES:,} printable characters.")
-    try:
-        return Session.from_moves(game, moves, seed=seed)
-    except TabiaError as error:
-        raise Refused(str(error)) from None
 
 
 def _summary(saved: Saved) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response, WebSocket, WebSoc
 from tabia import __version__
 from tabia.server import context, hints, importing
 from tabia.server.errors import ServerError
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 from tabia.server.live import Seat
 from tabia.server.models import GameId, ImportBody, LevelBody, MoveBody, NewGame, PlyBody, RematchBody, ResignBody
 
