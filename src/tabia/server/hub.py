@@ -164,7 +164,8 @@ class Hub:
         session = game.session
         for seat in game.seats:
             if seat.agent is not None:
-                self.worker.warm(self.player_name(session, seat.agent))
+                with suppress(NotFound):  # its run has gone; the search says so
+                    self.worker.warm(self.player_name(session, seat.agent))
         entry = self.catalog.game(session.game.id)
         if game.people and entry.is_exact:
             self.worker.warm(player_name(session.game.id, PERFECT))
@@ -212,9 +213,9 @@ class Hub:
 
     async def _answer(self, opened: _OpenGame, search: Search) -> None:
         session = opened.live.session
-        name = self.player_name(session, search.agent)
         while True:
             try:
+                name = self.player_name(session, search.agent)
                 analysis = await asyncio.wrap_future(self.worker.choose(name, session, owner=opened.live.id))
                 break
             except Busy:
@@ -288,8 +289,10 @@ class Hub:
 
     def _state(self, opened: _OpenGame) -> dict[str, Any]:
         game = opened.live
-        search = game.wanted
-        slowest = 0.0 if search is None else self.worker.seconds(self.player_name(game.session, search.agent))
+        slowest = 0.0
+        if game.wanted is not None:
+            with suppress(NotFound):
+                slowest = self.worker.seconds(self.player_name(game.session, game.wanted.agent))
         shown = live.state(game, self._cards(game), now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
         return {**shown, "problem": opened.problem}
 
