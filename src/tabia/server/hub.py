@@ -25,7 +25,7 @@ from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
 from tabia.server.lines import line, player_name
 from tabia.server.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
-from tabia.server.store import Saved, Store
+from tabia.server.store import Saved, Store, StoreError
 from tabia.server.worker import LOOK, Worker
 
 KEPT = 64
@@ -116,10 +116,6 @@ class Hub:
             raise Stale("The move has been made already.", self._state(opened))
         self.worker.hurry(id)
         return self._state(opened)
-
-    async def session(self, id: str) -> Session:
-        """The moves and positions of a game."""
-        return (await self._open(id)).live.session
 
     async def live(self, id: str) -> LiveGame:
         """A game by its id."""
@@ -222,15 +218,23 @@ class Hub:
                 await asyncio.sleep(_RETRY_SECONDS)
             except Exception as error:  # shown on the screens, where another agent can be chosen
                 _log.warning("%s did not move: %s", search.agent, error)
-                opened.problem = f"{search.agent} cannot play: {printable(str(error))[:300]}"
-                self._broadcast(opened)
+                self._report(opened, f"{search.agent} cannot play: {error}")
                 return
         assert analysis.move is not None
         action = asking.action(session, analysis.move)
         async with opened.lock:
             after = await asyncio.to_thread(live.answer, opened.live, search, action, now=time.monotonic())
-            if after is not opened.live:
+            if after is opened.live:
+                return
+            try:
                 await self._keep(opened, after)
+            except StoreError as error:
+                self._report(opened, str(error))
+
+    def _report(self, opened: _OpenGame, problem: str) -> None:
+        """Show on all screens why an agent does not move."""
+        opened.problem = printable(problem)[:400]
+        self._broadcast(opened)
 
     async def _open(self, id: str) -> _OpenGame:
         async with self._loading:

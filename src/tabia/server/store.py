@@ -20,7 +20,7 @@ from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from tabia.core.errors import TabiaError
+from tabia.server.errors import ServerError
 
 FILE = "games.sqlite"
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -67,8 +67,10 @@ class Saved:
     result: dict[str, Any] | None
 
 
-class StoreError(TabiaError):
-    """A database that cannot be used."""
+class StoreError(ServerError):
+    """A database that cannot be used, or not any more."""
+
+    status = 507
 
 
 class Store:
@@ -103,8 +105,11 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sql.Connection]:
-        with self._lock, self._engine.begin() as connection:
-            yield connection
+        try:
+            with self._lock, self._engine.begin() as connection:
+                yield connection
+        except sql.exc.DBAPIError as error:
+            raise StoreError(f"Nothing was saved: {error.orig}. Make room on the disk and try again.") from None
 
     def save(self, saved: Saved) -> None:
         """Write a game as it is now: all of it or, after a crash, none of it."""
