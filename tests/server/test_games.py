@@ -71,7 +71,9 @@ def test_a_stale_move_gets_the_state_and_changes_nothing(client: TestClient, gam
 def test_an_illegal_move_is_refused_in_one_sentence(client: TestClient, game: dict[str, Any], action: int) -> None:
     after = play(client, game, "b2")
     answer = client.post(f"/api/games/{game['id']}/moves", json={"ply": 1, "action": action})
-    assert answer.status_code == 422 and answer.json()["error"]
+    assert answer.status_code == 422 and answer.json()["error"].count("\n") == 0
+    if action == 4:
+        assert answer.json()["error"] == "'b2' is not legal here. Legal moves: a3 b3 c3 a2 c2 a1 b1 c1."
     assert client.get(f"/api/games/{game['id']}").json() == after
 
 

@@ -17,8 +17,9 @@ from tabia.games import make
 from tabia.players import runs as networks
 from tabia.server.app import create_app
 from tabia.server.context import make_context
+from tabia.server.curves import flat, series
 from tabia.server.routes.runs import _changes
-from tabia.server.runs import Runs, flat, series
+from tabia.server.runs import Runs
 from tests.server.conftest import HOST, make_page, start, wait
 
 RECORD = """tabia games 1
@@ -168,6 +169,20 @@ def test_an_agent_whose_weights_are_damaged_is_a_problem_of_its_game(page: TestC
     assert shown["problem"].startswith("run:one@1 cannot play:")
     changed = page.post(f"/api/games/{state['id']}/level", json={"seat": 0, "agent": "classical:random"})
     assert changed.json()["problem"] is None and wait(page, state["id"])["position"]["ply"] == 1
+
+
+def test_a_game_outlives_the_run_of_its_agent(page: TestClient, folder: Path) -> None:
+    state = start(page, "tictactoe", None, "run:one@2")
+    shutil.rmtree(folder / "one")
+    action = state["position"]["legal"][0]["action"]
+    after = page.post(f"/api/games/{state['id']}/moves", json={"ply": 0, "action": action}).json()
+    assert after["seats"][1]["name"] == "run:one@2"
+    until = time.monotonic() + 60
+    while (shown := page.get(f"/api/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "There is no agent 'run:one@2'" in shown["problem"]
+    changed = page.post(f"/api/games/{state['id']}/level", json={"seat": 1, "agent": "classical:random"})
+    assert changed.status_code == 200 and wait(page, state["id"])["position"]["ply"] == 2
 
 
 def test_new_lines_and_states_are_streamed(folder: Path) -> None:

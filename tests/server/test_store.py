@@ -82,3 +82,15 @@ def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> No
     (tmp_path / FILE).write_bytes(b"no database " * 100)
     with pytest.raises(StoreError, match="cannot be used: file is not a database"):
         Store(tmp_path)
+
+
+def test_a_failed_write_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.save(GAME)
+    with store._transaction() as connection:
+        pages = connection.execute(sql.text("PRAGMA page_count")).scalar()
+        connection.execute(sql.text(f"PRAGMA max_page_count = {pages}"))  # as on a full disk
+    with pytest.raises(StoreError, match="Nothing was saved: database or disk is full"):
+        store.save(replace(GAME, id="two", seats=[{"kind": "human", "agent": "x" * 100_000}]))
+    assert store.load("two") is None and store.load("one") == GAME
+    store.close()

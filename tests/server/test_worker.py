@@ -130,6 +130,15 @@ def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
             again.result(timeout=60)
 
 
+def test_the_player_asked_least_recently_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabia.server.worker.PLAYERS", 2)
+    with working(sizes=(1,)) as worker:
+        for spec in ("random", "random:epsilon=1", "random", "random:epsilon=0.5"):
+            assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=60).move is not None
+        assert worker.is_ready("random") and worker.is_ready("random:epsilon=0.5")
+        assert not worker.is_ready("random:epsilon=1")
+
+
 def test_a_closed_worker_cancels_what_waits() -> None:
     worker = Worker(lambda spec: make_player(spec, GAME))
     with held(worker):

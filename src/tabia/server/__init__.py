@@ -1,12 +1,13 @@
-"""The page's server: games against agents, review, live runs; HTTP and WebSocket are a thin edge.
+"""The page's server: games against agents, review, training runs. HTTP and WebSocket are a thin edge.
 
-live      one game with people and agents: event in, new state and replies out
-worker    one thread that searches, waiting positions of one agent in one batch
-store     games on disk (SQLite); an acknowledged move is kept
-hub       joins the three and tells the screens
-catalog   the games and agents the operator allows
-review    whole games analyzed; explain: one position three ways
-runs      training runs: read, watched, started and stopped as processes
-app       create_app: routes, checks of Host and Origin, headers
-launch    `tabia play`: one process on 127.0.0.1
+live                 one game with people and agents: event in, new game out
+worker, asking       one thread that searches, waiting positions of one agent in one batch
+store, migrations    games on disk (SQLite); an acknowledged move is kept
+hub                  joins the three and sends every change to the screens
+catalog, agents      the games and agents that the operator allows; lines: moves from clients
+review, explain      a whole game analyzed; one position three ways; hints; exact: what a solver knows
+runs, curves         training runs as the page shows them; trainings: started and stopped as processes
+importing            records in and out
+app, routes, models  the web application; security: Host, Origin, sizes, headers; context: its parts
+launch, doctor       `tabia play` and `tabia doctor`; paths: the data directory
 """

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.server.context import Context, lifespan
-from tabia.server.errors import NotFound, ServerError, Stale
+from tabia.server.errors import NotFound, ServerError, Stale, sentence
 from tabia.server.routes import analysis, games, runs
 from tabia.server.security import LOCAL, Guard
 
@@ -93,7 +93,7 @@ def _file(request: Request, name: str) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ServerError) else 422
-    content = {"error": printable(str(error))[:1000]}
+    content = {"error": sentence(error)}
     if isinstance(error, Stale) and error.state is not None:
         content["state"] = error.state  # type: ignore[assignment]
     headers = {"retry-after": "5"} if status == 429 else None

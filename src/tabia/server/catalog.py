@@ -1,7 +1,7 @@
 """The games and agents that the operator allows: everything a client may name is looked up here.
 
-Games are those with shipped agents and those named on the command line. An agent's id is `level:club` (a rung of the
-game's ladder), `classical:mcts-400`, `exact:perfect` or `run:NAME@ITERATION`; only this module turns ids into specs.
+Games are those with shipped agents and those named on the command line. Only this module turns an agent's id into a
+player's spec.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
-
-import numpy as np
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
-from tabia.players import ladder, parse, perfect
+from tabia.players import parse, perfect
+from tabia.server.agents import Agent, agents_of
 from tabia.server.errors import NotFound
 from tabia.server.live import Card
 
@@ -36,26 +34,6 @@ SHOWN = (
     "connect3",
 )
 """The games of the page, beside those named on the command line; one whose library is missing is left out."""
-SIMULATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 800)
-"""The sizes of search that a client may ask for."""
-_FEW_ACTIONS, _SHORT_GAME = 128, 300  # beyond them minimax and random playouts take too long for a page
-_LEVEL_NAMES = (
-    "First steps",
-    "Beginner",
-    "Learner",
-    "Casual",
-    "Hobby",
-    "Regular",
-    "Improver",
-    "Club",
-    "Skilled",
-    "Advanced",
-    "Strong",
-    "Expert",
-    "Master",
-    "Champion",
-    "Summit",
-)
 _NAMES = {
     "connect4": "Connect 4",
     "connect3": "Connect 3",
@@ -67,17 +45,6 @@ _NAMES = {
     "chinese-checkers:fields=121,players=2": "Chinese checkers for two",
     "pgx:hex": "Hex",
 }
-_SENTENCES = {
-    "random": "Plays any legal move.",
-    "greedy": "Takes what looks best at once and never looks ahead.",
-    "initialize": "Knows the direction, not the plan.",
-    "minimax": "Looks a few moves ahead and counts.",
-    "mcts": "Plays many random games in its head before each move.",
-    "network": "A trained network that plays by intuition, without looking ahead.",
-    "az": "A trained network that looks ahead: the full AlphaZero.",
-    "perfect": "Never makes a mistake; a solver plays.",
-}
-_HOT = 4.0  # a temperature at which even bad moves are played
 _NOTES = {
     "connect4": "With perfect play the first player wins.",
     "connect3": "With perfect play the first player wins.",
@@ -90,46 +57,6 @@ _OPENINGS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Agent:
-    """An opponent that a client may choose."""
-
-    id: str
-    spec: str
-    name: str
-    about: str
-    group: str  # levels, classical, exact or runs
-    elo: float | None = None
-    error: float | None = None
-
-    @property
-    def technical(self) -> str:
-        """The spec in words, such as `az:connect4, 64 simulations`."""
-        parsed = parse(self.spec)
-        head = str(replace(parsed, options={}))
-        options = parsed.options.items()
-        return ", ".join([head, *(f"{v} {k}" if k == "simulations" else f"{k} {v}" for k, v in options)])
-
-    @property
-    def card(self) -> Card:
-        """What people read at its seat."""
-        return Card(name=self.name, about=self.technical, elo=self.elo, error=self.error)
-
-    def to_dict(self, *, default: bool, ready: bool) -> dict[str, Any]:
-        """A level for JSON."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "about": self.about,
-            "technical": self.technical,
-            "elo": self.elo,
-            "error": self.error,
-            "group": self.group,
-            "default": default,
-            "ready": ready,
-        }
-
-
 class Entry:
     """A game with its agents."""
 
@@ -139,7 +66,7 @@ class Entry:
     @cached_property
     def agents(self) -> dict[str, Agent]:
         """The agents that do not come from runs, by id."""
-        return {agent.id: agent for agent in (*_levels(self.game), *_classical(self.game), *_exact(self.game))}
+        return {agent.id: agent for agent in agents_of(self.game)}
 
     @cached_property
     def default(self) -> str:
@@ -248,84 +175,3 @@ class Catalog:
 def _short_title(game: Game) -> str:
     """A few words for people: the class of a user's own game, or how its title begins."""
     return game.id.rpartition(":")[2] if names_code(game.id) else re.split("[:,.]", game.title)[0]
-
-
-def with_simulations(spec: str, simulations: int) -> str:
-    """The same player with another size of search; refused where it does not search."""
-    parsed = parse(spec)
-    if parsed.name not in ("az", "mcts"):
-        raise NotFound(f"{spec} does not search, so it has no number of simulations.")
-    return str(replace(parsed, options=parsed.options | {"simulations": str(simulations)}))
-
-
-def network_of(spec: str) -> str | None:
-    """The spec of the network that a player searches with."""
-    parsed = parse(spec)
-    return str(replace(parsed, name="network", options={})) if parsed.name == "az" else None
-
-
-def _levels(game: Game) -> list[Agent]:
-    found = ladder.find(game)
-    if found is None:
-        return _fallback_levels(game)
-    places = np.linspace(0, len(_LEVEL_NAMES) - 1, len(found.rungs)).round().astype(int)
-    names = [_LEVEL_NAMES[place] for place in places]
-    return [
-        Agent(
-            id=_id("level", name),
-            spec=rung.spec,
-            name=name,
-            about=_sentence(rung.spec),
-            group="levels",
-            elo=round(rung.elo),
-            error=round((rung.high - rung.low) / 2),
-        )
-        for name, rung in zip(names, found.rungs, strict=True)
-    ]
-
-
-def _fallback_levels(game: Game) -> list[Agent]:
-    """The levels of a game without a ladder, which nobody has measured."""
-    specs = {level.capitalize(): ladder.opponent(game, level) for level in ladder.LEVELS}
-    return [
-        Agent(id=_id("level", name), spec=spec, name=name, about=_sentence(spec), group="levels")
-        for name, spec in specs.items()
-    ]
-
-
-def _classical(game: Game) -> list[Agent]:
-    specs = {"Random": "random"}
-    if game.has_heuristic:
-        specs["Greedy"] = "greedy"
-    if game.has_heuristic and game.num_actions <= _FEW_ACTIONS:
-        specs["Minimax, depth 3"] = "minimax:depth=3"
-    if game.max_moves <= _SHORT_GAME:
-        specs |= {f"MCTS, {size}": f"mcts:simulations={size}" for size in (100, 400)}
-    return [
-        Agent(id=_id("classical", name), spec=spec, name=name, about=_sentence(spec), group="classical")
-        for name, spec in specs.items()
-    ]
-
-
-def _exact(game: Game) -> list[Agent]:
-    if not perfect.is_quick(game):
-        return []
-    return [Agent(id="exact:perfect", spec="perfect", name="Perfect", about=_sentence("perfect"), group="exact")]
-
-
-def _sentence(spec: str) -> str:
-    """What a player is like, for people."""
-    parsed = parse(spec)
-    heat = float(parsed.options.get("temperature", 0))
-    if parsed.name == "greedy" and "epsilon" in parsed.options:
-        return "Takes what looks best at once, and often something else."
-    if parsed.name == "network" and heat > 0:
-        wanders = heat >= _HOT
-        return f"A trained network that {'lets its attention wander' if wanders else 'varies its play'}."
-    if parsed.name == "az" and heat > 0:
-        return "A trained network that looks ahead, with a taste for variety."
-    return _SENTENCES.get(parsed.name, "A player of your own.")
-
-
-def _id(group: str, name: str) -> str:
-    return f"{group}:{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"

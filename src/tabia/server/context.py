@@ -48,7 +48,7 @@ def make_context(
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Close everything when the server stops; running trainings are told to save and stop."""
+    """Close everything when the server stops; running trainings save and stop."""
     yield
     context = cast(Context, app.state.context)
     context.worker.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tabia.core.errors import TabiaError
+from tabia.core.text import printable
 
 
 class ServerError(TabiaError):
@@ -45,3 +46,20 @@ class Busy(ServerError):
     """More work is waiting than the server accepts."""
 
     status = 429
+
+
+_MOST_MOVES = 200  # characters of the legal moves that a sentence lists
+
+
+def sentence(error: Exception) -> str:
+    r"""An error for a screen: without the drawing of the board, the legal moves cut short.
+
+    >>> sentence(Refused("Move 1: 'x' is not legal here:\n. . .\nLegal moves: 1 2 3"))
+    "Move 1: 'x' is not legal here. Legal moves: 1 2 3."
+    """
+    first, *rest = str(error).splitlines() or [""]
+    legal = next((line for line in rest if line.startswith("Legal moves: ")), "")
+    if len(legal) > _MOST_MOVES:
+        legal = f"{legal[:_MOST_MOVES].rpartition(' ')[0]} and more"
+    text = " ".join(f"{part.rstrip('.:')}." for part in (first, legal) if part)
+    return printable(text)[:1000]

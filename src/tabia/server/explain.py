@@ -13,9 +13,9 @@ from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.search.picture import Branch
 from tabia.server import asking, exact
-from tabia.server.catalog import network_of, with_simulations
+from tabia.server.agents import network_of, with_simulations
 from tabia.server.errors import Refused
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 
 if TYPE_CHECKING:
     from tabia.server.context import Context
@@ -95,7 +95,7 @@ def planes(session: Session) -> list[dict[str, Any]]:
 
 
 def plane_names(game: Game) -> list[str]:
-    """The names of a game's planes; those that nobody has named get a number."""
+    """The names of a game's planes; planes without a name get a number."""
     count = game.observation_shape[-1]
     known = list(_PLANES.get(game.name, ()))
     if not known and game.name in ("connect", "tictactoe", "othello", "chinese-checkers"):

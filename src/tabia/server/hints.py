@@ -11,7 +11,7 @@ from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.server import asking, exact
 from tabia.server.errors import Refused, Stale
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 from tabia.server.live import LiveGame
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The games in progress: live games, the store and the worker joined, and every change told to the screens.
+"""The games in progress: live games, the store and the worker joined, and every change sent to the screens.
 
 Everything runs in the event loop. Rules and the disk are called in threads, one change per game at a time. A change
 is saved before anyone hears of it.
@@ -16,7 +16,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.games.boards import result
 from tabia.games.session import Session
@@ -24,14 +23,13 @@ from tabia.server import asking, live
 from tabia.server.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, Refused, Stale
 from tabia.server.exact import PERFECT
+from tabia.server.lines import line, player_name
 from tabia.server.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
-from tabia.server.store import Saved, Store
+from tabia.server.store import Saved, Store, StoreError
 from tabia.server.worker import LOOK, Worker
 
 KEPT = 64
 """Games kept in memory; others are read again from the store."""
-LONGEST_MOVES = 8000
-"""The most characters of a line of moves."""
 MOST_WATCHERS = 16  # screens of one game
 _RETRY_SECONDS = 1.0
 _log = logging.getLogger("tabia.server")
@@ -119,10 +117,6 @@ class Hub:
         self.worker.hurry(id)
         return self._state(opened)
 
-    async def session(self, id: str) -> Session:
-        """The moves and positions of a game."""
-        return (await self._open(id)).live.session
-
     async def live(self, id: str) -> LiveGame:
         """A game by its id."""
         return (await self._open(id)).live
@@ -166,7 +160,8 @@ class Hub:
         session = game.session
         for seat in game.seats:
             if seat.agent is not None:
-                self.worker.warm(self.player_name(session, seat.agent))
+                with suppress(NotFound):  # its run has gone; the search says so
+                    self.worker.warm(self.player_name(session, seat.agent))
         entry = self.catalog.game(session.game.id)
         if game.people and entry.is_exact:
             self.worker.warm(player_name(session.game.id, PERFECT))
@@ -185,14 +180,14 @@ class Hub:
         return shown
 
     async def _keep(self, opened: _OpenGame, after: LiveGame) -> dict[str, Any]:
-        """Save a changed game, then tell the screens and search if an agent is to move."""
+        """Save a changed game, then send it to the screens and search if an agent is to move."""
         await asyncio.to_thread(self.store.save, self._saved(after))
         opened.live, opened.problem = after, None
-        shown = self._tell(opened)
+        shown = self._broadcast(opened)
         self._search(opened)
         return shown
 
-    def _tell(self, opened: _OpenGame) -> dict[str, Any]:
+    def _broadcast(self, opened: _OpenGame) -> dict[str, Any]:
         """Send the state to all screens."""
         shown = self._state(opened)
         for watcher in opened.watchers:
@@ -214,24 +209,32 @@ class Hub:
 
     async def _answer(self, opened: _OpenGame, search: Search) -> None:
         session = opened.live.session
-        name = self.player_name(session, search.agent)
         while True:
             try:
+                name = self.player_name(session, search.agent)
                 analysis = await asyncio.wrap_future(self.worker.choose(name, session, owner=opened.live.id))
                 break
             except Busy:
                 await asyncio.sleep(_RETRY_SECONDS)
-            except Exception as error:  # told to the screens, which can choose another agent
+            except Exception as error:  # shown on the screens, where another agent can be chosen
                 _log.warning("%s did not move: %s", search.agent, error)
-                opened.problem = f"{search.agent} cannot play: {printable(str(error))[:300]}"
-                self._tell(opened)
+                self._report(opened, f"{search.agent} cannot play: {error}")
                 return
         assert analysis.move is not None
         action = asking.action(session, analysis.move)
         async with opened.lock:
             after = await asyncio.to_thread(live.answer, opened.live, search, action, now=time.monotonic())
-            if after is not opened.live:
+            if after is opened.live:
+                return
+            try:
                 await self._keep(opened, after)
+            except StoreError as error:
+                self._report(opened, str(error))
+
+    def _report(self, opened: _OpenGame, problem: str) -> None:
+        """Show on all screens why an agent does not move."""
+        opened.problem = printable(problem)[:400]
+        self._broadcast(opened)
 
     async def _open(self, id: str) -> _OpenGame:
         async with self._loading:
@@ -245,7 +248,7 @@ class Hub:
             return self._games[id]
 
     def _forget(self) -> None:
-        """Drop the games nobody looks at, the oldest first."""
+        """Drop games without screens, the oldest first."""
         idle = [
             name
             for name, opened in self._games.items()
@@ -290,8 +293,10 @@ class Hub:
 
     def _state(self, opened: _OpenGame) -> dict[str, Any]:
         game = opened.live
-        search = game.wanted
-        slowest = 0.0 if search is None else self.worker.seconds(self.player_name(game.session, search.agent))
+        slowest = 0.0
+        if game.wanted is not None:
+            with suppress(NotFound):
+                slowest = self.worker.seconds(self.player_name(game.session, game.wanted.agent))
         shown = live.state(game, self._cards(game), now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
         return {**shown, "problem": opened.problem}
 
@@ -309,22 +314,6 @@ class Hub:
                 self.catalog.agent(game, seat.agent or "")
             elif seat.kind != HUMAN or seat.agent is not None:
                 raise Refused("A seat is a person's, or an agent's with the agent's id.")
-
-
-def player_name(game: str, spec: str) -> str:
-    """A player of a game, as the worker names it; a tab is in no id."""
-    return f"{game}\t{spec}"
-
-
-def line(catalog: Catalog, game_id: str, moves: str, *, seed: int = 0) -> Session:
-    """The game that a client's text of moves records."""
-    game = catalog.game(game_id).game
-    if len(moves) > LONGEST_MOVES or not moves.isprintable():
-        raise Refused(f"Moves are at most {LONGEST_MOVES:,} printable characters.")
-    try:
-        return Session.from_moves(game, moves, seed=seed)
-    except TabiaError as error:
-        raise Refused(str(error)) from None
 
 
 def _summary(saved: Saved) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tabia.evaluation.records import Record
 from tabia.games.session import Session
 from tabia.server.catalog import Catalog
 from tabia.server.errors import NotFound, Refused
-from tabia.server.hub import line
+from tabia.server.lines import line
 from tabia.server.live import LiveGame
 
 

@@ -29,7 +29,7 @@ from tabia.games import make
 from tabia.server.app import create_app
 from tabia.server.context import Context, make_context
 from tabia.server.exact import PERFECT
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 from tabia.server.paths import data_directory
 from tabia.server.worker import LOOK
 

@@ -82,7 +82,7 @@ class LiveGame:
 
     @property
     def undone(self) -> Session | None:
-        """The game back at the last choice of a person; None where there is none after the opening."""
+        """The game back at the last choice of a person; None if no person has chosen since the opening."""
         earlier = self.session.at(self.session.ply) if self.session.resigned is not None else None
         if earlier is not None and earlier.mover in self.people:
             return earlier  # a resignation is taken back first

@@ -14,7 +14,7 @@ from tabia.games.boards import view
 from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.server import asking, exact
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 
 if TYPE_CHECKING:
     from tabia.server.context import Context

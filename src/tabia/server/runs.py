@@ -5,11 +5,9 @@ A directory with a problem is listed with it. Nothing here makes a game or runs 
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,8 @@ from tabia.core.errors import TabiaError
 from tabia.core.text import plain, printable
 from tabia.games import Game, identity
 from tabia.players import runs as networks
-from tabia.server.catalog import Agent
+from tabia.server.agents import Agent
+from tabia.server.curves import Line, flat, series, strength
 from tabia.server.errors import NotFound
 from tabia.server.importing import stored
 from tabia.server.trainings import Trainings
@@ -28,11 +27,9 @@ from tabia.training.run.directory import CONFIG, LOCK, RunDirectory
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _AGENT = re.compile(rf"run:(?P<name>{NAME.pattern})@(?P<step>[0-9]{{1,12}})", re.ASCII)
-MOST_POINTS = 500
 _MOST_RUNS, _MOST_GAMES = 500, 100
 _LARGEST_CONFIG = files.MEGABYTE
 _AGREEMENTS = ("agreement_search", "agreement_network")
-Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Runs:
         self._cache: dict[str, tuple[tuple[float, ...], Run]] = {}
 
     async def close(self) -> None:
-        """Tell running trainings to save and stop."""
+        """Ask running trainings to save and stop."""
         self.trainings.close()
 
     def names(self) -> list[str]:
@@ -124,6 +121,9 @@ class Runs:
 
     def detail(self, name: str) -> dict[str, Any]:
         """Everything about a run: settings, curves, checkpoints, strength."""
+        if self.trainings.is_active(name) and not _looks_like_run(self.directory / name):
+            nothing: dict[str, Any] = {"settings": {}, "series": {}, "checkpoints": [], "strength": []}
+            return {**self.trainings.describe(name), **nothing}
         run = self.read(name)
         seconds = {line["iteration"]: line["seconds"] for line in run.lines}
         return {
@@ -189,63 +189,6 @@ class Runs:
         if not networks.steps(run.path):
             raise NotFound(f"{name} has no checkpoint yet; wait for the first.")
         return run.path
-
-
-def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings by dotted keys.
-
-    >>> flat({"game": "connect4", "search": {"simulations": 16}})
-    {'game': 'connect4', 'search.simulations': 16}
-    """
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        name = f"{prefix}{printable(str(key))[:100]}"
-        if isinstance(value, dict):
-            found |= flat(value, f"{name}.")
-        else:
-            found[name] = value if isinstance(value, bool | int | float) else printable(str(value))[:1000]
-    return {key: value for key, value in found.items() if not isinstance(value, float) or math.isfinite(value)}
-
-
-def series(lines: Sequence[Line], most: int = MOST_POINTS) -> dict[str, dict[str, list[float]]]:
-    """The numbers in the metrics as curves, thinned to at most `most` points each; matches carry their intervals."""
-    points: dict[str, list[tuple[Line, float, float | None, float | None]]] = {}
-    for line in lines:
-        for key, value in line.items():
-            if type(value) in (int, float) and key not in ("iteration", "seconds"):
-                points.setdefault(key, []).append((line, float(value), None, None))
-        for opponent, side in (line.get("matches") or {}).items():
-            entry = (line, side["score"], side["low"], side["high"])
-            points.setdefault(f"matches.{printable(opponent)[:200]}", []).append(entry)
-    return {name: _curve(_thinned(found, most)) for name, found in points.items()}
-
-
-def _curve(points: list[tuple[Line, float, float | None, float | None]]) -> dict[str, list[float]]:
-    curve: dict[str, list[float]] = {
-        "x": [line["iteration"] for line, *_ in points],
-        "seconds": [line["seconds"] for line, *_ in points],
-        "y": [value for _, value, *_ in points],
-    }
-    bands = [(low, high) for *_, low, high in points if low is not None and high is not None]
-    if len(bands) == len(points) and bands:
-        curve |= {"low": [low for low, _ in bands], "high": [high for _, high in bands]}
-    return curve
-
-
-def _thinned(points: list[Any], most: int) -> list[Any]:
-    """Evenly chosen points, the last among them."""
-    step = max(1, math.ceil(len(points) / most))
-    return points[::-1][::step][::-1]
-
-
-def strength(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The newest evaluation against each opponent."""
-    newest: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        for opponent, side in (line.get("matches") or {}).items():
-            kept = {key: side[key] for key in ("score", "low", "high", "games")}
-            newest[opponent] = {"opponent": printable(opponent)[:200], "iteration": line["iteration"], **kept}
-    return list(newest.values())
 
 
 def metrics_name(path: Path) -> str:

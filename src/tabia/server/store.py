@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from alembic import command
 from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 
-from tabia.core.errors import TabiaError
+from tabia.server.errors import ServerError
 
 FILE = "games.sqlite"
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -68,8 +67,10 @@ class Saved:
     result: dict[str, Any] | None
 
 
-class StoreError(TabiaError):
-    """A database that cannot be used."""
+class StoreError(ServerError):
+    """A database that cannot be used, or not any more."""
+
+    status = 507
 
 
 class Store:
@@ -89,23 +90,26 @@ class Store:
             raise StoreError(f"{self.path} cannot be used: {why}. Choose another directory with --data.") from None
 
     def _migrate(self) -> None:
+        """Bring the schema up to date, in one transaction."""
         config = Config()
         config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+        scripts = ScriptDirectory.from_config(config)
         with self._engine.begin() as connection:
-            config.attributes["connection"] = connection
             held = MigrationContext.configure(connection).get_current_revision()
-            known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-            if held is not None and held not in known:
+            if held is not None and held not in {script.revision for script in scripts.walk_revisions()}:
                 raise StoreError(f"{self.path} was written by a newer Tabia (schema {held}); update Tabia to open it.")
-            try:
-                command.upgrade(config, "head")
-            except CommandError as error:
-                raise StoreError(f"{self.path} cannot be brought up to date: {error}.") from None
+            steps = EnvironmentContext(config, scripts, fn=lambda found, _: scripts._upgrade_revs("head", found))
+            with steps:
+                steps.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+                steps.run_migrations()
 
     @contextmanager
     def _transaction(self) -> Iterator[sql.Connection]:
-        with self._lock, self._engine.begin() as connection:
-            yield connection
+        try:
+            with self._lock, self._engine.begin() as connection:
+                yield connection
+        except sql.exc.DBAPIError as error:
+            raise StoreError(f"Nothing was saved: {error.orig}. Make room on the disk and try again.") from None
 
     def save(self, saved: Saved) -> None:
         """Write a game as it is now: all of it or, after a crash, none of it."""

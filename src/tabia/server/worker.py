@@ -25,6 +25,8 @@ from tabia.server.errors import Busy
 SIZES = (1, 4, 16)
 LIMIT = 256
 """The most positions that wait at once."""
+PLAYERS = 48
+"""The most players kept; one that nothing waits for is dropped for a new one and made again when it is needed."""
 LOOK = 0
 """Stands among the sizes for the program of an analysis, which is asked for alone."""
 _log = logging.getLogger("tabia.server")
@@ -64,6 +66,11 @@ class _Entry:
     def is_warm(self, program: int) -> bool:
         """Whether a program is compiled, or known to be broken."""
         return program in self.programs and self.programs[program].done()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is left to compile."""
+        return all(program.done() for program in self.programs.values())
 
     @property
     def largest(self) -> int:
@@ -161,7 +168,8 @@ class Worker:
 
     def _program(self, name: str, program: int) -> Future[None]:
         """A program of a player, queued for compilation where it is new or has failed."""
-        entry = self._entries.setdefault(name, _Entry())
+        self._drop_idle(name)
+        entry = self._entries[name] = self._entries.pop(name, _Entry())  # the latest is last
         found = entry.programs.get(program)
         if found is None or (found.done() and found.exception() is not None):
             if entry.player.done() and entry.player.exception() is not None:
@@ -170,6 +178,16 @@ class Worker:
             self._cold.append((name, program))
             self._changed.notify_all()
         return found
+
+    def _drop_idle(self, name: str) -> None:
+        """Make place for a player by dropping the one that was asked least recently and is idle."""
+        if name in self._entries or len(self._entries) < PLAYERS:
+            return
+        busy = {request.player for request in self._waiting}
+        idle = (other for other, entry in self._entries.items() if other not in busy and entry.is_idle)
+        oldest = next(idle, None)
+        if oldest is not None:
+            del self._entries[oldest]
 
     def _want_larger(self, name: str) -> None:
         """Compile a larger size where more positions wait than the largest one holds."""
@@ -188,8 +206,9 @@ class Worker:
                 if self._closed:
                     return
                 batch = self._take(min(self._servable(), key=lambda request: request.order))
-            if batch:
-                self._answer(self._entries[batch[0].player], batch)
+                entry = self._entries[batch[0].player] if batch else None
+            if entry is not None:
+                self._answer(entry, batch)
 
     def _servable(self) -> list[_Request]:
         self._waiting = [request for request in self._waiting if not request.future.cancelled()]
@@ -209,7 +228,7 @@ class Worker:
         try:
             entry.programs[batch[0].program].result()  # raises what the compiler met
             found = self._ask(entry, batch)
-        except Exception as error:  # whoever waits gets it; the worker goes on
+        except Exception as error:  # the requests get it; the worker continues
             _log.warning("%s did not answer: %s", batch[0].player, error)
             for request in batch:
                 _settle(request.future, error)

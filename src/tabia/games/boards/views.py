@@ -104,7 +104,7 @@ class OthelloView(_Stones):
 
 
 class CheckersView(BoardView):
-    """The 32 dark squares, numbered as in notation; the light ones are no cells."""
+    """The 32 dark squares, numbered as in notation; the light squares are not cells."""
 
     colors = ("black", "red")
 
@@ -243,7 +243,7 @@ _PGX_VIEWS: dict[str, type[BoardView]] = {"pgx:hex": HexView, "pgx:go_9x9": GoVi
 
 @lru_cache(maxsize=64)
 def view(game: Game) -> BoardView:
-    """How a game looks; a drawing where nobody has said where its cells are.
+    """How a game looks; a drawing if it has no view of its own.
 
     >>> from tabia.games import make
     >>> view(make("connect4")).board.style, view(make("pgx:chess")).board_dict()

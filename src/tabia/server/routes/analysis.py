@@ -14,11 +14,11 @@ from tabia.core.errors import TabiaError
 from tabia.games.boards import position, view
 from tabia.games.session import Session
 from tabia.server import asking, context, exact
-from tabia.server.catalog import SIMULATIONS, with_simulations
+from tabia.server.agents import SIMULATIONS, with_simulations
 from tabia.server.context import Context
-from tabia.server.errors import Refused
+from tabia.server.errors import Refused, sentence
 from tabia.server.explain import explain as explained
-from tabia.server.hub import LONGEST_MOVES, line, player_name
+from tabia.server.lines import LONGEST_MOVES, line, player_name
 from tabia.server.models import AgentId, GameId
 from tabia.server.review import Event
 from tabia.server.review import review as reviewed
@@ -103,6 +103,6 @@ def events(found: AsyncIterator[Event]) -> StreamingResponse:
             async for name, content in found:
                 yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
         except TabiaError as error:
-            yield f"event: error\ndata: {json.dumps({'error': str(error)})}\n\n"
+            yield f"event: error\ndata: {json.dumps({'error': sentence(error)})}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -1,4 +1,4 @@
-"""Playing: the catalog, games, their moves, and the WebSocket that tells every change."""
+"""Playing: the catalog, games, their moves, and the WebSocket that sends every change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response, WebSocket, WebSoc
 from tabia import __version__
 from tabia.server import context, hints, importing
 from tabia.server.errors import ServerError
-from tabia.server.hub import player_name
+from tabia.server.lines import player_name
 from tabia.server.live import Seat
 from tabia.server.models import GameId, ImportBody, LevelBody, MoveBody, NewGame, PlyBody, RematchBody, ResignBody
 
@@ -122,7 +122,7 @@ async def import_text(request: Request, body: ImportBody) -> dict[str, Any]:
 
 @router.websocket("/games/{id}/live")
 async def live(socket: WebSocket, id: str) -> None:
-    """The state at once and after every change; whatever the client sends is ignored."""
+    """The state at once and after every change; messages from the client are ignored."""
     hub = context.of_socket(socket).hub
     try:
         watcher = await hub.watch(id[:64])

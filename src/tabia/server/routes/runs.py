@@ -77,7 +77,7 @@ async def live(request: Request, name: Name, after: Annotated[int, Query(ge=0)] 
 
 
 async def _changes(runs: Runs, name: str, after: int) -> AsyncIterator[Event]:
-    told: dict[str, Any] | None = None
+    sent: dict[str, Any] | None = None
     while True:
         is_new = name not in runs.names()
         state = runs.trainings.describe(name) if is_new else await asyncio.to_thread(runs.summary, name)
@@ -86,9 +86,9 @@ async def _changes(runs: Runs, name: str, after: int) -> AsyncIterator[Event]:
                 after = line["iteration"]
                 yield "metrics", line
         shown = {key: state[key] for key in ("state", "problem", "checkpoints")}
-        if shown != told:
+        if shown != sent:
             yield "state", state
-            told = shown
+            sent = shown
         await asyncio.sleep(_POLL_SECONDS)
 
 
