@@ -47,8 +47,12 @@ export class Motion {
       this.run(moved, [{ transform: "scale(0.4)", opacity: 0.2 }, { transform: "scale(1)", opacity: 1 }]);
     }
     for (const cell of after.flipped ?? []) {
-      if (after.pieces[cell] >= 0) this.run(find(cell), [{ transform: "scaleX(0)" }, { transform: "scaleX(1)" }], LENGTH / 3);
-      else this.run(root.querySelector(`[data-gone="${cell}"]`), [{ opacity: 1 }, { opacity: 0 }]);
+      const before = root.querySelector(`[data-gone="${cell}"]`);
+      if (after.pieces[cell] < 0) this.run(before, [{ opacity: 1 }, { opacity: 0 }]);
+      else {
+        this.run(before, [{ opacity: 1, transform: "scaleX(1)" }, { opacity: 1, transform: "scaleX(0)" }]);
+        this.run(find(cell), [{ transform: "scaleX(0)" }, { transform: "scaleX(1)" }], LENGTH);
+      }
     }
   }
 }

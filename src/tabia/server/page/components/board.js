@@ -240,7 +240,7 @@ export class Board extends Element {
   /** @param {any} shown */
   pieces(shown) {
     const { board, previous } = this;
-    const gone = (shown.flipped ?? []).filter((/** @type {number} */ cell) => shown.pieces[cell] < 0 && previous?.pieces?.[cell] >= 0);
+    const gone = (shown.flipped ?? []).filter((/** @type {number} */ cell) => previous?.pieces?.[cell] >= 0 && previous.pieces[cell] !== shown.pieces[cell]);
     const cells = shown.pieces.flatMap((/** @type {number} */ seat, /** @type {number} */ cell) => (seat >= 0 ? [cell] : []));
     const place = (/** @type {number} */ cell) => `translate(${board.cells[cell].x * UNIT} ${board.cells[cell].y * UNIT})`;
     return svg`
