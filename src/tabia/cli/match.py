@@ -219,15 +219,20 @@ def _print(planned: Match, played: PlayedMatch, result: MatchResult) -> None:
         console.print(_results_table(planned.game, [one for row in result.by_seat for one in row if one.games]))
     drawn = planned.drawn
     typer.echo(
-        f"\n{result.games} games in {result.rounds} rounds from {len(drawn)} openings of {len(drawn[0].actions)} "
-        f"moves; {result.mean_length:.1f} moves per game. "
-        + (f"{result.duplicates} duplicates not counted." if result.duplicates else "No duplicates.")
+        f"\n{_count(result.games, 'game')} in {_count(result.rounds, 'round')} from {_count(len(drawn), 'opening')} of "
+        f"{_count(len(drawn[0].actions), 'move')}; {result.mean_length:.1f} moves per game. "
+        + (f"{_count(result.duplicates, 'duplicate')} not counted." if result.duplicates else "No duplicates.")
     )
     if planned.game.num_players > 2:
         total = result.games * planned.game.num_players
         typer.echo(f"Results are per seat, and a player may have several: {result.games} games have {total} seats.")
     if planned.test is not None:
         typer.echo(_verdict(planned.specs[0], planned.test, played.verdict))
+
+
+def _count(number: int, noun: str) -> str:
+    """`1 round` or `2 rounds`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _verdict(player: str, test: tuple[float, float, float, float], better: bool | None) -> str:
