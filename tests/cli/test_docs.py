@@ -9,11 +9,14 @@ import re
 import shlex
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from tabia import games
+from tabia import games, players
 from tabia.cli.main import app
 from tabia.training.config import recipes
 
@@ -28,6 +31,7 @@ EVERY = [page for page in EVERY if "_build" not in page.parts]
 HEADINGS = ["Rules", "Board and actions", "Observation", "Moves as text", "Scores", "Reference", "Parameters"]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (?:\.venv/bin/)?tabia (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+SIMPLE = ("random", "greedy", "initialize", "minimax", "mcts")  # players without files
 LINKS = (r"\]\(([^)#\s]+)(#[^)\s]*)?\)", r'src="([^"]+)"()', r"^\[[^\]]+\]: (\S+)()$")
 
 
@@ -52,6 +56,36 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
             lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in shown.rstrip().splitlines()]
             pattern = "".join(r"(?:.*\n)*?" if line == ".*" else line + r"[ \t]*\n" for line in lines)
             assert re.fullmatch(pattern, result.output.rstrip() + "\n"), f"$ tabia {command}\n{result.output}"
+            fails = "tabia: " in shown or " breaks " in shown
+            assert (result.exit_code != 0) == fails, f"$ tabia {command}\nexit code {result.exit_code}"
+
+
+def shown_commands(page: Path) -> list[list[str]]:
+    """The arguments of every `tabia` command in a page's blocks, without comments and redirections."""
+    found = []
+    for block in re.findall(r"^```(?:console)?\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S):
+        for line in re.findall(r"^(?:\$ )?tabia (?!COMMAND|games 1)(.*)$", block.replace("\\\n", " "), re.M):
+            arguments = shlex.split(line, comments=True)
+            arguments = arguments[: arguments.index(">")] if ">" in arguments else arguments
+            if not any(re.fullmatch(r"[A-Z]+", argument) for argument in arguments):  # a placeholder, such as DIR
+                found.append(arguments)
+    return found
+
+
+@every_page
+def test_shown_commands_are_understood(page: Path) -> None:
+    """Commands and options exist, and players that need nothing but the game can be made for it."""
+    for arguments in shown_commands(page):
+        command: Any = get_command(app)
+        context = command.make_context("tabia", arguments)
+        while isinstance(command, TyperGroup):
+            _, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+            context = command.make_context(command.name, rest, parent=context)
+        values = context.params
+        wanted = [values.get("player"), *(values.get("players") or ()), *(values.get("against") or ())]
+        for spec in filter(None, wanted):
+            if spec.split(":")[0] in SIMPLE and values.get("game", "") in games.ids() and "1e9" not in spec:
+                players.make(spec, games.make(values["game"]))
 
 
 def test_the_readme_starts_with_two_commands_and_activates_the_environment_before_it_calls_tabia() -> None:
