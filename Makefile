@@ -51,7 +51,7 @@ train: setup ## Train tic-tac-toe from scratch, then prove that it cannot be bea
 	$(BIN)/tabia train tictactoe --out runs/make-train --seed $(SEED)
 	$(BIN)/tabia prove tictactoe network:runs/make-train
 
-bench: setup ## Measure games, search and training beside pgx and mctx (most of an hour).
+bench: setup ## Compare the speed of games, search and training with pgx and mctx (most of an hour).
 	$(BIN)/tabia bench games
 	$(BIN)/tabia bench search
 	$(BIN)/tabia bench training
@@ -70,7 +70,7 @@ wheel: setup ## Build the wheel into dist/.
 	$(BIN)/$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls -l dist
 
-constraints: ## Renew constraints.txt with the newest versions that pyproject.toml allows.
+constraints: ## Update constraints.txt to the newest versions that pyproject.toml allows.
 	rm -rf $(VENV)-fresh
 	$(PYTHON) -m venv $(VENV)-fresh
 	$(VENV)-fresh/bin/$(PIP) install --quiet --editable '.[dev,docs]'
