@@ -28,7 +28,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 	@echo "Ready. Try: source $(BIN)/activate && tabia play connect4"
 
-play: setup ## Play Connect 4 against Tabia in the terminal.
+play: setup ## Open the page: play, review, train and explain in a browser.
 	$(BIN)/tabia play connect4
 
 # Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds

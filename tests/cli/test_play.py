@@ -22,7 +22,7 @@ def _own_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def play(*words: str, says: str = "") -> Result:
-    return CliRunner().invoke(app, ["play", *words], input=says)
+    return CliRunner().invoke(app, ["play", "--terminal", *words], input=says)
 
 
 PEOPLE = ("tictactoe", "--against", "human")
@@ -32,9 +32,9 @@ ENDED = re.compile(r"^(Seat \d \(.\) won|Draw): .*\.$", re.MULTILINE)
 
 
 def test_the_first_screen_says_who_you_are_what_to_do_and_how_to_get_help() -> None:
-    """With and without the flag of earlier versions."""
+    """An option of the terminal implies it."""
     for words in (("tictactoe",), ("tictactoe", "--terminal")):
-        screen = play(*words, "--against", "random").stdout
+        screen = CliRunner().invoke(app, ["play", *words, "--against", "random"]).stdout
         assert "Seat 1 (X): you\nSeat 2 (O): random\n" in screen
         assert "Goal: Get three of your marks in a row" in screen
         assert "? for help" in screen

@@ -15,6 +15,7 @@ from tabia.cli import (
     agents,
     analyze,
     bench,
+    doctor,
     games,
     interrupts,
     match,
@@ -54,6 +55,7 @@ app.command("games", rich_help_panel=_GAMES)(games.games)
 app.command("show", rich_help_panel=_GAMES)(games.show)
 app.command("check", rich_help_panel=_GAMES)(games.check)
 app.command("agents", rich_help_panel=_GAMES)(agents.agents)
+app.command("doctor", rich_help_panel=_GAMES)(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:

@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from tabia.evaluation.records import Record
     from tabia.games import Game
 
-GameId = Annotated[
-    str | None,
-    typer.Argument(metavar="GAME", help="The id of a game. A saved game needs none, unless it is a file.py:Class."),
+GameIds = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[GAME]...", help="Ids of games, the first one opens; file.py:Class for one of your own."),
 ]
-Terminal = Annotated[bool, typer.Option("--terminal", help="Play in the terminal, which is the default.")]
+Terminal = Annotated[
+    bool, typer.Option("--terminal", help="Play in the terminal; the options below it, to --seed, imply this.")
+]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Where the page is; the next free port if it is taken.")]
+RunsDirectory = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Training runs to show and to play.")]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where games are kept; the user's data directory, if not given.")
+]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Open no browser, only print the address.")]
 Level = Annotated[
     str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best (the default).")
 ]
@@ -34,7 +42,11 @@ Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="The player that 
 
 
 def play(
-    game_id: GameId = None,
+    games: GameIds = None,
+    port: Port = 8765,
+    runs: RunsDirectory = Path("runs"),
+    data: Data = None,
+    no_browser: NoBrowser = False,
     terminal: Terminal = False,
     level: Level = None,
     against: Against = None,
@@ -45,21 +57,63 @@ def play(
     hint: Hint = None,
     seed: Seed = 0,
 ) -> None:
-    """Play a game in the terminal. Type a move, or ? for help: undo, hint, save FILE, replay, quit.
+    """Play in a browser: any game at any level, with review, live training runs and explanations.
 
-    Your opponent is the best agent for the game, a weaker one with --level, or the player that --against names. Levels
-    come from the game's measured ladder. The game is saved after every move, so Ctrl-C loses nothing. Moves can also
-    come from a pipe, one per line. A game between players, such as one of a match, is replayed from its start.
+    The page is only for this computer. Every move is saved at once, so Ctrl-C loses nothing. A second
+    [bold]tabia play[/] opens the page that already runs.
+
+    With --terminal you play there. Type a move, or ? for help: undo, hint, save FILE, replay, quit. Your opponent is
+    the best agent for the game, a weaker one with --level, or the player that --against names. Levels come from the
+    game's measured ladder. The game is saved after every move. Moves can also come from a pipe, one per line. A game
+    between players, such as one of a match, is replayed from its start.
 
     Examples:
-      [bold]tabia play connect4[/]
-      [bold]tabia play connect4 --level medium --seat 2[/]
+      [bold]tabia play[/]
+      [bold]tabia play othello nim.py:Nim[/]
+      [bold]tabia play connect4 --terminal --level medium --seat 2[/]
       [bold]tabia play chinese-checkers --against greedy --against initialize[/]
-      [bold]tabia play othello --against human[/]
       [bold]tabia play --load game.txt[/]
     """
+    if not terminal and not (level or against or moves or load or number or hint) and (seat, seed) == (1, 0):
+        _play_in_browser(tuple(games or ()), port, runs, data, browser=not no_browser)
+    else:
+        _play_in_terminal(games or [], level, against, seat, moves, load, number, hint, seed)
+
+
+def _play_in_browser(games: tuple[str, ...], port: int, runs: Path, data: Path | None, *, browser: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    from tabia.cli import interrupts
     from tabia.core.errors import TabiaError
 
+    try:
+        from tabia.server.launch import Launch, Options
+    except ModuleNotFoundError as error:
+        raise TabiaError(
+            f"The page needs {error.name}: install tabia[server], or play in the terminal with --terminal."
+        ) from None
+    options = Options(games=games, port=port, runs=runs, data=data, browser=browser)
+    launch = Launch(options, typer.echo)
+    with interrupts.on_interrupt(launch.stop, seconds=1.5):
+        launch.run()
+
+
+def _play_in_terminal(
+    games: list[str],
+    level: str | None,
+    against: list[str] | None,
+    seat: int,
+    moves: str,
+    load: Path | None,
+    number: int | None,
+    hint: str | None,
+    seed: int,
+) -> None:
+    """One game, move by move."""
+    from tabia.core.errors import TabiaError
+
+    if len(games) > 1:
+        raise TabiaError(f"The terminal plays one game at a time; give one of {', '.join(games)}.")
+    game_id = games[0] if games else None
     if load is not None and (moves or level):
         raise TabiaError("--load sets the players and the moves; remove --moves and --level.")
     if level is not None and against:

@@ -37,7 +37,7 @@ from jax import Array
 
 from tabia.core.text import plain
 from tabia.games import drawing
-from tabia.games.chinese_checkers.jumps import Moves, find_legal, mirrored, moves
+from tabia.games.chinese_checkers.jumps import Moves, find_legal, mirrored, moves, shortest_jumps
 from tabia.games.chinese_checkers.rules import OpenSpiel, People, Rules, Schulte, pieces
 from tabia.games.chinese_checkers.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
 from tabia.games.errors import GameError
@@ -194,6 +194,17 @@ class ChineseCheckers(Game):
         origin, target = (turned[field] for field in (self._moves.origins[action], self._moves.targets[action]))
         off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step off the board, never legal
         return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
+
+    def hops(self, state: State, action: int) -> tuple[int, ...]:
+        """The fields a legal action touches, as the board is drawn: start, every landing, end; none for the pass."""
+        if int(action) == self.num_actions - 1:
+            return ()
+        turned = self._seating.turned[int(state.moves) % self.players]
+        origin, target = int(self._moves.origins[action]), int(self._moves.targets[action])
+        free = np.append(np.asarray(state.board), self.players)[turned] < 0
+        is_step = int(action) < self._moves.landings.size
+        path = [origin, target] if is_step else shortest_jumps(self._moves, free, origin, target)
+        return tuple(int(turned[field]) for field in path)
 
     def draw(self, state: State) -> str:
         """The board with the names of the first and last field of each row, then each seat's goal."""

@@ -13,6 +13,7 @@ G grids, N fields of the largest grid, W words of 32 bits that hold N.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import jax
@@ -113,6 +114,25 @@ def reach(moves: Moves, free: Array) -> Array:
         return words | jnp.where(there[..., None], words[:, place, None], jnp.uint32(0))
 
     return jax.lax.fori_loop(0, number, through, jnp.bitwise_or.reduce(words, axis=2), unroll=number < 16)
+
+
+def shortest_jumps(moves: Moves, free: np.ndarray, origin: int, target: int) -> list[int]:
+    """The fields of a shortest chain between two fields of one grid, given the `free` fields (bool[F + 1])."""
+    grid, first = (int(index[0]) for index in np.nonzero(moves.grids == origin))
+    before, queue = {first: -1}, deque([first])
+    while queue:
+        place = queue.popleft()
+        if moves.grids[grid, place] == target:
+            path = [place]
+            while before[path[-1]] >= 0:
+                path.append(before[path[-1]])
+            return [int(moves.grids[grid, place]) for place in reversed(path)]
+        for way in np.flatnonzero(free[moves.landed[grid, place]] & ~free[moves.jumped[grid, place]]):
+            landing = int(moves.places[grid, place, way])
+            if landing not in before:
+                before[landing] = place
+                queue.append(landing)
+    return [origin, target]
 
 
 def _unpacked(words: Array, size: int) -> Array:

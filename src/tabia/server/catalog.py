@@ -1,0 +1,177 @@
+"""The games and agents that the operator allows: everything a client may name is looked up here.
+
+Games are those with shipped agents and those named on the command line. Only this module turns an agent's id into a
+player's spec.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, Protocol
+
+from tabia.core.errors import TabiaError
+from tabia.core.text import quote
+from tabia.core.trust import names_code
+from tabia.games import Game, make
+from tabia.games.boards import view
+from tabia.players import parse, perfect
+from tabia.server.agents import Agent, agents_of
+from tabia.server.errors import NotFound
+from tabia.server.live import Card
+
+SHOWN = (
+    "connect4",
+    "tictactoe",
+    "othello",
+    "chinese-checkers",
+    "checkers",
+    "pgx:hex",
+    "chinese-checkers:fields=121,players=2",
+    "chinese-checkers:fields=121",
+    "connect3",
+)
+"""The games of the page, beside those named on the command line; one whose library is missing is left out."""
+_NAMES = {
+    "connect4": "Connect 4",
+    "connect3": "Connect 3",
+    "tictactoe": "Tic-tac-toe",
+    "othello": "Othello",
+    "checkers": "Checkers",
+    "chinese-checkers": "Chinese checkers",
+    "chinese-checkers:fields=121": "Chinese checkers, large star",
+    "chinese-checkers:fields=121,players=2": "Chinese checkers for two",
+    "pgx:hex": "Hex",
+}
+_NOTES = {
+    "connect4": "With perfect play the first player wins.",
+    "connect3": "With perfect play the first player wins.",
+    "tictactoe": "With perfect play the game is drawn.",
+}
+_OPENINGS: dict[str, tuple[tuple[str, str], ...]] = {
+    "connect4": (("Center", "4"), ("Next to the center", "3"), ("Edge", "1"), ("Both in the center", "4 4")),
+    "tictactoe": (("Center", "b2"), ("Corner", "a1"), ("Edge", "b1")),
+    "othello": (("Diagonal", "f5 f6"), ("Perpendicular", "f5 d6"), ("Parallel", "f5 f4")),
+}
+
+
+class Entry:
+    """A game with its agents."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    @cached_property
+    def agents(self) -> dict[str, Agent]:
+        """The agents that do not come from runs, by id."""
+        return {agent.id: agent for agent in agents_of(self.game)}
+
+    @cached_property
+    def default(self) -> str:
+        """The agent a newcomer meets: the middle of the ladder."""
+        levels = [agent.id for agent in self.agents.values() if agent.group == "levels"]
+        return levels[(len(levels) - 1) // 2]
+
+    @cached_property
+    def analyst(self) -> str:
+        """The agent that gives hints and reviews: the strongest level, unless that draws its moves by chance."""
+        levels = [agent for agent in self.agents.values() if agent.group == "levels"]
+        steady = [agent for agent in levels if parse(agent.spec).name == "az" and "temperature" not in agent.spec]
+        return (steady or levels)[-1].id
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether perfect play is known within moments."""
+        return perfect.is_quick(self.game)
+
+    def to_dict(self, agents: Sequence[Agent], ready: Callable[[str], bool]) -> dict[str, Any]:
+        """The game for JSON."""
+        game, board = self.game, view(self.game)
+        openings = [("Empty board" if board.board.cells else "Start", ""), *_OPENINGS.get(game.id, ())]
+        return {
+            "id": game.id,
+            "name": _NAMES.get(game.id) or _short_title(game),
+            "seats": game.num_players,
+            "seat_names": list(board.seat_names),
+            "board": board.board_dict(),
+            "goal": game.goal(0),
+            "note": _NOTES.get(game.id),
+            "levels": [agent.to_dict(default=agent.id == self.default, ready=ready(agent.spec)) for agent in agents],
+            "exact": self.is_exact,
+            "openings": [{"name": name, "moves": moves} for name, moves in openings],
+            "analyst": self.analyst,
+            "chance": game.chance,
+        }
+
+
+class Checkpoints(Protocol):
+    """The agents that training runs bring."""
+
+    def agents(self, game: Game) -> list[Agent]:
+        """All of them for a game."""
+
+    def agent(self, game: Game, id: str) -> Agent | None:
+        """One by its id, without a look at the others."""
+
+
+class Catalog:
+    """All allowed games and agents."""
+
+    def __init__(self, named: Sequence[str] = (), *, runs: Checkpoints | None = None) -> None:
+        self._runs = runs
+        self.entries: dict[str, Entry] = {}
+        for name in named:
+            entry = Entry(make(name))
+            self.entries[entry.game.id] = entry
+        for name in SHOWN:
+            if name not in self.entries:
+                self._add(name)
+        self.default = next(iter(self.entries))
+
+    def _add(self, id: str) -> None:
+        try:
+            self.entries[id] = Entry(make(id))
+        except TabiaError:  # the library that it needs is not installed
+            return
+
+    def game(self, id: str) -> Entry:
+        """A game by its id."""
+        if id not in self.entries:
+            raise NotFound(f"There is no game {quote(id)} here; start `tabia play` with it.")
+        return self.entries[id]
+
+    def agents(self, game: Game) -> list[Agent]:
+        """All agents of a game, own runs last."""
+        own = [] if self._runs is None else self._runs.agents(game)
+        return [*self.entries[game.id].agents.values(), *own]
+
+    def agent(self, game: Game, id: str) -> Agent:
+        """An agent by its id."""
+        found = self.entries[game.id].agents.get(id)
+        if found is None and self._runs is not None:
+            found = self._runs.agent(game, id)
+        if found is None:
+            raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
+        return found
+
+    def cards(self, game: Game, ids: Iterable[str | None]) -> dict[str, Card]:
+        """What people read about agents; those that have gone are left out."""
+        found = {}
+        for agent in filter(None, ids):
+            with suppress(NotFound):
+                found[agent] = self.agent(game, agent).card
+        return found
+
+    def to_dict(self, ready: Callable[[Game, str], bool]) -> list[dict[str, Any]]:
+        """The games for JSON."""
+        return [
+            entry.to_dict(self.agents(entry.game), lambda spec, game=entry.game: ready(game, spec))  # type: ignore[misc]
+            for entry in self.entries.values()
+        ]
+
+
+def _short_title(game: Game) -> str:
+    """A few words for people: the class of a user's own game, or how its title begins."""
+    return game.id.rpartition(":")[2] if names_code(game.id) else re.split("[:,.]", game.title)[0]

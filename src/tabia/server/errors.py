@@ -1,0 +1,65 @@
+"""What the server refuses: each error has a status and one sentence that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tabia.core.errors import TabiaError
+from tabia.core.text import printable
+
+
+class ServerError(TabiaError):
+    """A request that cannot be served."""
+
+    status = 400
+
+
+class NotFound(ServerError):
+    """No such game, agent, run or page."""
+
+    status = 404
+
+
+class Stale(ServerError):
+    """A request for a position that has passed; carries the state as it is now."""
+
+    status = 409
+
+    def __init__(self, message: str, state: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class Refused(ServerError):
+    """A request that the rules or the state of a game do not allow."""
+
+    status = 422
+
+
+class Forbidden(ServerError):
+    """A request from a foreign website, or to a foreign name."""
+
+    status = 403
+
+
+class Busy(ServerError):
+    """More work is waiting than the server accepts."""
+
+    status = 429
+
+
+_MOST_MOVES = 200  # characters of the legal moves that a sentence lists
+
+
+def sentence(error: Exception) -> str:
+    r"""An error for a screen: without the drawing of the board, the legal moves cut short.
+
+    >>> sentence(Refused("Move 1: 'x' is not legal here:\n. . .\nLegal moves: 1 2 3"))
+    "Move 1: 'x' is not legal here. Legal moves: 1 2 3."
+    """
+    first, *rest = str(error).splitlines() or [""]
+    legal = next((line for line in rest if line.startswith("Legal moves: ")), "")
+    if len(legal) > _MOST_MOVES:
+        legal = f"{legal[:_MOST_MOVES].rpartition(' ')[0]} and more"
+    text = " ".join(f"{part.rstrip('.:')}." for part in (first, legal) if part)
+    return printable(text)[:1000]

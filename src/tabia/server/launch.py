@@ -1,0 +1,200 @@
+"""`tabia play`: one server on 127.0.0.1 per data directory, a browser once the first opponent is warm.
+
+The data directory holds `games.sqlite`, the lock of the server that uses it, and `server.json` with its port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import http.client
+import json
+import os
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from tabia.core import files
+from tabia.core.errors import TabiaError
+from tabia.core.locks import FileLock
+from tabia.games import make
+from tabia.server.app import create_app
+from tabia.server.context import Context, make_context
+from tabia.server.exact import PERFECT
+from tabia.server.lines import player_name
+from tabia.server.paths import data_directory
+from tabia.server.worker import LOOK
+
+ADDRESS, PORT = "127.0.0.1", 8765
+LOCK, RUNNING = "server.lock", "server.json"
+_TRIES = 100  # ports after the one asked for
+_STARTING_SECONDS = 20.0  # how long a server that holds the lock may take to answer
+STOP_SECONDS = 1.0
+"""What open connections get when the server stops."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `tabia play` was asked for."""
+
+    games: tuple[str, ...] = ()
+    port: int = PORT
+    runs: Path = Path("runs")
+    data: Path | None = None
+    browser: bool = True
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, which leaves signals to the command that runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Install no handlers: the command's own stop the server."""
+        yield
+
+
+class Launch:
+    """A server that is being started, runs, and can be stopped from another thread."""
+
+    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
+        self._options, self._say = options, say
+        self.data = options.data or data_directory()
+        self._server: Server | None = None
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        """Serve until stopped; where a server uses the data directory already, open that one."""
+        try:
+            files.make_directory(self.data)
+            lock = FileLock(self.data / LOCK)
+            lock.__enter__()
+        except BlockingIOError:
+            self._open_running()
+            return
+        except OSError as error:
+            raise TabiaError(
+                f"{self.data} cannot be written: {error.strerror or error}. Choose another directory with --data."
+            ) from None
+        try:
+            self._serve()
+        finally:
+            with contextlib.suppress(OSError):
+                (self.data / RUNNING).unlink()
+            lock.__exit__(None, None, None)
+            self._done.set()
+
+    def stop(self, number: int) -> str:
+        """Stop the server from the thread that handles signals; every move is on the disk already."""
+        if self._server is not None:
+            self._server.should_exit = True
+            self._done.wait(STOP_SECONDS + 0.3)
+        return "All moves are saved."
+
+    def _serve(self) -> None:
+        context = make_context(self._options.games, data=self.data, runs=self._options.runs)
+        listening = listen(self._options.port)
+        port = listening.getsockname()[1]
+        if port != self._options.port:
+            self._say(f"Port {self._options.port} is used by another program; using {port}.")
+        config = uvicorn.Config(
+            create_app(context),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="websockets-sansio",
+            ws_max_size=4096,
+            timeout_graceful_shutdown=1,
+            limit_concurrency=200,
+        )
+        self._server = Server(config)
+        files.write_atomic(self.data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
+        self._say(f"Tabia is at {address(port)} (Ctrl-C stops it).")
+        threading.Thread(target=self._welcome, args=(context, port), name="welcome", daemon=True).start()
+        asyncio.run(self._server.serve(sockets=[listening]))
+
+    def _welcome(self, context: Context, port: int) -> None:
+        """Warm the first opponent, open the browser, then warm what gives hints."""
+        entry = context.catalog.game(context.catalog.default)
+        game = entry.game
+        opponent = context.catalog.agent(game, entry.default).spec
+        with contextlib.suppress(Exception):  # the page says what is wrong with an agent
+            for program in context.worker.warm(player_name(game.id, opponent)):
+                program.result()
+        if self._options.browser:
+            open_browser(address(port), self._say)
+        context.worker.warm(player_name(game.id, context.catalog.agent(game, entry.analyst).spec), (LOOK,))
+        if entry.is_exact:
+            context.worker.warm(player_name(game.id, PERFECT))
+
+    def _open_running(self) -> None:
+        """Open the server that uses the data directory."""
+        port, known = self._find_running()
+        missing = [name for name in self._options.games if make(name).id not in known]
+        url = address(port)
+        if missing:
+            raise TabiaError(f"Tabia runs at {url} without {', '.join(missing)}; stop it there and start again.")
+        self._say(f"Tabia runs already at {url}.")
+        if self._options.browser:
+            open_browser(url, self._say)
+
+    def _find_running(self) -> tuple[int, set[str]]:
+        """The port of the running server and the games it has, once it answers."""
+        until = time.monotonic() + _STARTING_SECONDS
+        while time.monotonic() < until:
+            try:
+                port = int(json.loads(files.read_text(self.data / RUNNING, files.KILOBYTE))["port"])
+                return port, {game["id"] for game in _get(port, "/api/catalog")["games"]}
+            except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+                time.sleep(0.2)
+        raise TabiaError(
+            f"Another tabia play uses {self.data} but does not answer; stop it, or choose another with --data."
+        )
+
+
+def listen(port: int) -> socket.socket:
+    """A socket at the port, or at the next one that is free."""
+    for candidate in range(port, min(port + _TRIES, 65536)):
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((ADDRESS, candidate))
+            return found
+        except OSError as error:
+            found.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise TabiaError(
+                    f"Port {candidate} cannot be used: {error.strerror}. Choose another with --port."
+                ) from None
+    raise TabiaError(f"No port from {port} on is free; choose another with --port.")
+
+
+def address(port: int) -> str:
+    """The address of the page."""
+    return f"http://{ADDRESS}:{port}/"
+
+
+def open_browser(url: str, say: Callable[[str], None]) -> None:
+    """Open the page; without a browser say what to do."""
+    try:
+        opened = webbrowser.open(url)
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        say(f"No browser was found; open {url} in yours.")
+
+
+def _get(port: int, path: str) -> Any:
+    connection = http.client.HTTPConnection(ADDRESS, port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()

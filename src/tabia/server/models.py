@@ -1,0 +1,93 @@
+"""What clients may send: strict types, bounded lengths, no unknown fields."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tabia.server.lines import LONGEST_MOVES
+
+GameId = Annotated[str, Field(min_length=1, max_length=400)]
+AgentId = Annotated[str, Field(min_length=1, max_length=200)]
+Moves = Annotated[str, Field(max_length=LONGEST_MOVES)]
+Ply = Annotated[int, Field(ge=0, le=1_000_000)]
+SeatNumber = Annotated[int, Field(ge=0, le=63)]
+RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+
+
+class Body(BaseModel):
+    """A message from a client."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class SeatBody(Body):
+    """A person or an agent."""
+
+    kind: Literal["human", "agent"]
+    agent: AgentId | None = None
+
+
+class NewGame(Body):
+    """A game to start; `moves` is its opening."""
+
+    game: GameId
+    seats: Annotated[list[SeatBody], Field(min_length=1, max_length=64)]
+    moves: Moves = ""
+
+
+class MoveBody(Body):
+    """A person's move."""
+
+    ply: Ply
+    action: Annotated[int, Field(ge=0, le=10_000_000)]
+
+
+class PlyBody(Body):
+    """The ply that a screen shows."""
+
+    ply: Ply
+
+
+class ResignBody(Body):
+    """A person who gives up."""
+
+    ply: Ply
+    seat: SeatNumber
+
+
+class RematchBody(Body):
+    """A new game of the same seats."""
+
+    swap: bool = False
+
+
+class LevelBody(Body):
+    """Another agent for a seat."""
+
+    seat: SeatNumber
+    agent: AgentId
+
+
+class ImportBody(Body):
+    """A record or a line of moves; the game is needed where the text does not name it."""
+
+    text: Annotated[str, Field(min_length=1, max_length=200_000)]
+    game: GameId | None = None
+
+
+class NewRun(Body):
+    """A training run to start."""
+
+    game: GameId
+    recipe: Annotated[str, Field(min_length=1, max_length=100)]
+    minutes: Annotated[float, Field(gt=0, le=10_000)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    name: RunName | None = None
+
+
+class ResumeBody(Body):
+    """How much longer to train; nothing for what is left."""
+
+    minutes: Annotated[float, Field(gt=0, le=10_000)] | None = None

@@ -1,0 +1,123 @@
+/**
+ * One game at this screen: follows the server's state, sends moves, and survives lost connections and restarts.
+ *
+ * A Lit controller. The server owns the game; the page shows the newest version it has received.
+ */
+import { api, ApiError, follow } from "./api.js";
+
+export class GameSession {
+  /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" or "gone". */
+  constructor(host, heard) {
+    this.host = host;
+    this.heard = heard;
+    /** @type {any} */ this.state = null;
+    /** @type {any} The search in progress, as the server reports it. */ this.thinking = null;
+    /** @type {any} The own move that is being sent. */ this.pending = null;
+    this.connected = true;
+    /** @type {() => void} */ this.stop = () => {};
+    host.addController(this);
+  }
+
+  hostDisconnected() {
+    this.stop();
+  }
+
+  hostConnected() {
+    if (this.state) this.listen();
+  }
+
+  close() {
+    this.stop();
+    this.stop = () => {};
+    this.state = this.thinking = this.pending = null;
+    this.connected = true;
+    this.host.requestUpdate();
+  }
+
+  /** Open a game by its id. @param {string} id @returns {Promise<boolean>} Whether it exists. */
+  async open(id) {
+    if (this.state?.id === id) return true;
+    this.close();
+    try {
+      this.take(await api.game(id));
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return false;
+      throw error;
+    }
+    this.listen();
+    return true;
+  }
+
+  /** Begin a game. @param {{game: string, seats: any[], moves?: string}} body */
+  async create(body) {
+    const state = await api.create(body);
+    this.close();
+    this.take(state);
+    this.listen();
+    return state;
+  }
+
+  listen() {
+    this.stop();
+    const id = this.state.id;
+    this.stop = follow(id, (message) => this.receive(message), (connected) => {
+      this.connected = connected;
+      this.host.requestUpdate();
+    });
+  }
+
+  /** @param {any} message */
+  receive(message) {
+    if (message.type === "state") this.take(message.state);
+    if (message.type === "thinking") this.thinking = message;
+    this.host.requestUpdate();
+  }
+
+  /** Accept a state unless a newer one is here. @param {any} state */
+  take(state) {
+    if (this.state?.id === state.id && state.version < this.state.version) return;
+    const before = this.state?.id === state.id ? this.state : null;
+    this.state = state;
+    if (!before || before.version !== state.version) {
+      this.thinking = null;
+      if (!this.pending || state.position.ply !== this.pending.ply || state.status === "over") this.pending = null;
+      this.heard("state", { before, state });
+    }
+    this.host.requestUpdate();
+  }
+
+  /** Send a request about this game; a stale one brings the newest state instead. @param {string} action @param {any} [body] */
+  async send(action, body = {}) {
+    try {
+      const state = await api.act(this.state.id, action, body);
+      if (state.id === this.state?.id) this.take(state);
+      return state;
+    } catch (error) {
+      this.pending = null;
+      if (error instanceof ApiError && error.state) this.take(error.state);
+      this.heard("refused", /** @type {Error} */ (error).message);
+      this.host.requestUpdate();
+      return null;
+    }
+  }
+
+  /** Play a move, drawn at once. @param {any} move */
+  async play(move) {
+    const { ply } = this.state.position;
+    this.pending = { ply, path: move.path };
+    this.host.requestUpdate();
+    const state = await this.send("moves", { ply, action: move.action });
+    this.pending = null;
+    this.host.requestUpdate();
+    return state;
+  }
+
+  get ply() {
+    return this.state.position.ply;
+  }
+
+  /** The seats people play at this screen. @returns {number[]} */
+  get humans() {
+    return this.state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "human" ? [index] : []));
+  }
+}

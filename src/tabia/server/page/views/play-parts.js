@@ -1,0 +1,93 @@
+/** The parts of the play view around the board: status, actions, who plays, the list of moves, the welcome. */
+import { icon } from "../icons.js";
+import { html, nothing } from "../lit.js";
+import { href, moveText } from "../router.js";
+import { prefer, store } from "../store.js";
+import { viewpoint } from "../words.js";
+import { moveList, players, scoreBar } from "../components/parts.js";
+import { choices } from "./play-setup.js";
+
+/** @param {any} state @param {any} position @param {any[]} seats @param {any} view The view of the game. */
+export function statusLine(view, state, position, seats) {
+  const { game } = view;
+  const own = seats.findIndex((seat) => seat.kind === "human");
+  const alone = seats.filter((seat) => seat.kind === "human").length === 1;
+  const color = alone && own >= 0 ? `you are ${game.seat_names[own].toLowerCase()} · ` : "";
+  const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
+  const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
+  const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message;
+  return html`<div class="status"><h1 class=${won}>${title}</h1>
+      ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
+      <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide"> · ${color}${lower(game.goal)}</span></span>
+      <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
+    <p class="line ${note ? "" : "blank"} ${!view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
+}
+
+/** @param {any[]} seats @param {any} view The view of the game. */
+function opponents(view, seats) {
+  const names = seats.filter((seat) => seat.kind === "agent").map((seat) => seat.name ?? view.game.levels.find((/** @type {any} */ level) => level.id === seat.agent)?.name);
+  return [...new Set(names)].join(" and ");
+}
+
+/** @param {any} state @param {boolean} own @param {any} view The view of the game. */
+export function actions(view, state, own) {
+  if (!state) {
+    const startable = view.draft?.position && !own;
+    return html`<div class="actions main-actions">${startable
+      ? html`<button class="primary" @click=${view.start}>${icon("play")} Start: ${view.levelName()} moves first</button>`
+      : html`<p class="soft">Play a move to start. Nothing to sign up for.</p>`}</div>`;
+  }
+  if (state.status === "over") {
+    return html`<div class="actions main-actions many"><button class="primary" @click=${() => view.rematch(false)}>${icon("again")} Rematch</button>
+      <button @click=${() => view.rematch(true)}>${icon("swap")} Swap sides</button>
+      <a class="button" href=${href("review", state.id)}>${icon("search")} Review</a>
+      <button @click=${view.share}>${icon("share")} Share</button>
+      <button @click=${() => view.fresh()}>${icon("plus")} New game</button></div>`;
+  }
+  const people = view.session.humans.length;
+  return html`<div class="actions main-actions">
+    <button ?disabled=${!state.can.undo} @click=${view.undo}>${icon("undo")} Undo <kbd>U</kbd></button>
+    ${state.thinking && people ? html`<button @click=${view.now}>${icon("play")} Move now <kbd>Space</kbd></button>` : html`<button ?disabled=${!state.can.hint || view.asking} @click=${view.askHint}>${icon("hint")} ${view.hint ? "Why?" : "Hint"} <kbd>H</kbd></button>`}
+    <button ?disabled=${!state.can.resign || !people} class=${view.confirming ? "danger" : ""} @click=${view.resign}>${icon("flag")} ${view.confirming ? "Really resign" : "Resign"}</button>
+    <button @click=${() => view.fresh()}>${icon("plus")} New game <kbd>N</kbd></button></div>`;
+}
+
+/** @param {any} state @param {any} view The view of the game. */
+export function sidebar(view, state) {
+  const { game } = view;
+  const look = { style: game.board.style, colors: game.seat_names };
+  const own = viewpoint(state.seats);
+  const who = state.seats[own].name;
+  return html`<section class="card">${players(state, look)}</section>
+    <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
+      ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
+      <div class="actions gap-top"><button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a></div></section>
+    <section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
+      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`;
+}
+
+/** A box for moves as text, for those who do not use the board. @param {any} view The view of the game. @param {any} position */
+function moveBox(view, position) {
+  const submit = (/** @type {any} */ event) => {
+    event.preventDefault();
+    const input = event.target.querySelector("input");
+    const typed = input.value.trim().toLowerCase();
+    const found = position.legal.find((/** @type {any} */ move) => move.move.toLowerCase() === typed);
+    if (found) view.move({ detail: found });
+    else view.refused({ detail: { reason: `${input.value.trim() || "An empty text"} is not a legal move here. Legal moves: ${position.legal.slice(0, 12).map((/** @type {any} */ move) => move.move).join(", ")}${position.legal.length > 12 ? ", …" : ""}.` } });
+    input.value = "";
+  };
+  return html`<form class="move-box" @submit=${submit}><input aria-label="Type a move" placeholder="Type a move" autocomplete="off" autocapitalize="off" spellcheck="false"><button type="submit">Play</button></form>`;
+}
+
+/** @param {any} view The view of the game. */
+export function welcome(view) {
+  const { game } = view;
+  const level = game.levels.find((/** @type {any} */ entry) => entry.id === choices(game).level);
+  return html`<section class="card stack tight"><h2>${game.name}</h2><p>${game.goal}</p>
+    ${game.note ? html`<p class="soft">${game.note}</p>` : nothing}
+    ${level ? html`<p class="soft small">${level.name}: ${level.about}<br><span class="technical">${level.technical}</span></p>` : nothing}</section>`;
+}
+
+/** A sentence as part of another. @param {string} text */
+const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1).split(":")[0].replace(/\.$/, "");

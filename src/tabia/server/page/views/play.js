@@ -1,0 +1,326 @@
+/**
+ * <tabia-play>: the board first. A game is created by its first move, or by Start where an agent moves first.
+ */
+import { api } from "../api.js";
+import { icon } from "../icons.js";
+import { Shortcuts } from "../keys.js";
+import { Element, html } from "../lit.js";
+import { go, rename, shareLink } from "../router.js";
+import { oriented, startsOnTop } from "../orientation.js";
+import { GameSession } from "../session.js";
+import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
+import { sound } from "../theme.js";
+import { copied, viewpoint } from "../words.js";
+import { entries } from "../components/overlay.js";
+import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
+import { choices, seatsOf, setup } from "./play-setup.js";
+import "../components/board.js";
+
+class Play extends Element {
+  static properties = {
+    place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true },
+    expected: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.draft = /** @type {any} */ (null);
+    this.sheet = false;
+    this.flip = false;
+    this.clear();
+    this.session = new GameSession(this, (event, detail) => this.heard(event, detail));
+    new Subscription(this);
+    new Shortcuts(this, () => [
+      { keys: ["n"], label: "New game", run: () => this.fresh() },
+      { keys: ["u"], label: "Undo, back to your turn", run: () => this.undo() },
+      { keys: ["h"], label: "Hint; again for the reason", run: () => this.askHint() },
+      { keys: ["r"], label: "Rematch, or review the game", run: () => this.rematch(false) },
+      { keys: [" "], label: "Let the agent move now", run: () => this.now() },
+      { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
+      { keys: ["e"], label: "Show the expected score", run: () => prefer({ bar: !store.prefs.bar }) },
+    ]);
+  }
+
+  clear() {
+    this.hint = /** @type {any} */ (null);
+    this.message = "";
+    this.expected = /** @type {any} */ (null);
+    this.confirming = false;
+  }
+
+  get state() {
+    return this.session.state;
+  }
+
+  /** @param {Map<string, any>} changed */
+  willUpdate(changed) {
+    const switched = changed.has("game") && changed.get("game")?.id !== this.game.id;
+    if (changed.has("place") || switched) this.arrive(switched && Boolean(changed.get("game")));
+  }
+
+  /** Open the game the address names, the one last played, or an empty board. @param {boolean} switched */
+  async arrive(switched) {
+    const { place, game } = this;
+    const id = place.id || (place.query.g ? "" : store.prefs.current[game.id]);
+    if (switched && this.state && this.state.game !== game.id && place.id === this.state.id) return go("play");
+    if (id && id === this.state?.id) return undefined;
+    if (!id && !switched && !this.state && this.draft?.game === game.id) return undefined; // Only the address has changed.
+    try {
+      if (id && (await this.session.open(id))) {
+        const opened = this.state;
+        if (opened.game !== this.game.id) prefer({ game: opened.game });
+        if (opened.status !== "over") prefer({ current: { ...store.prefs.current, [opened.game]: id } });
+        rename("play", id);
+        this.face(opened.game, opened.seats);
+        return undefined;
+      }
+      if (place.id) this.message = "This game is not here any more. The board is ready for a new one.";
+    } catch (error) {
+      this.message = /** @type {Error} */ (error).message;
+      return undefined;
+    }
+    return this.fresh();
+  }
+
+  /** An empty board, ready to play. */
+  async fresh() {
+    this.session.close();
+    this.clear();
+    const { game } = this;
+    prefer({ current: { ...store.prefs.current, [game.id]: "" } });
+    const known = choices(game);
+    this.side = known.side === "random" ? Math.floor(Math.random() * game.seats) : Number(known.side);
+    this.draft = { game: game.id, position: null };
+    try {
+      const { position, moves } = await api.position(game.id, known.opening);
+      if (this.game.id !== game.id || this.state) return;
+      this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
+      this.face(game.id, this.draft.seats);
+    } catch (error) {
+      this.message = /** @type {Error} */ (error).message;
+    }
+    rename("play");
+  }
+
+  /** Begin the game that is set up. */
+  async start() {
+    const { game } = this;
+    try {
+      const state = await this.session.create({ game: game.id, seats: this.draft.seats, moves: choices(game).opening });
+      this.began(state);
+      return state;
+    } catch (error) {
+      this.message = /** @type {Error} */ (error).message;
+      return null;
+    }
+  }
+
+  /** Turn the board so that the reader's pieces start at the bottom. @param {string} id The game. @param {any[]} seats */
+  async face(id, seats) {
+    this.flip = await startsOnTop(catalogGame(id), viewpoint(seats)).catch(() => false);
+    this.faced = id;
+    this.requestUpdate();
+  }
+
+  /** @param {any} state */
+  began(state) {
+    this.face(state.game, state.seats);
+    this.draft = null;
+    this.clear();
+    prefer({ current: { ...store.prefs.current, [state.game]: state.id }, game: state.game });
+    rename("play", state.id);
+  }
+
+  /** @param {string} event @param {any} detail */
+  heard(event, detail) {
+    if (event === "refused") {
+      this.message = detail;
+      return;
+    }
+    const { before, state } = detail;
+    if (!before || before.position.ply !== state.position.ply) this.hint = null;
+    if (before) this.message = "";
+    this.confirming = false;
+    const last = state.moves[state.moves.length - 1];
+    if (before && state.moves.length > before.moves.length) {
+      announce(`${state.seats[last.seat].name}: ${last.move}. ${this.status(state)}`);
+      sound("move");
+    } else if (before) announce(this.status(state));
+    if (state.status === "over" && before && before.status !== "over") {
+      sound(state.result?.winner === viewpoint(state.seats) ? "win" : "lose");
+      prefer({ current: { ...store.prefs.current, [state.game]: "" } });
+    }
+    this.expect(state);
+  }
+
+  /** Ask what result the analyst expects, where the reader wants to see it. @param {any} state */
+  async expect(state) {
+    if (!store.prefs.bar || state.status === "thinking") return;
+    if (state.status === "over") {
+      this.expected = null;
+      return;
+    }
+    try {
+      const analysis = await api.analyze({ game: state.game, moves: state.moves.map((/** @type {any} */ move) => move.move).join(" "), agent: this.game.analyst });
+      if (this.state?.version === state.version) this.expected = analysis.expected ?? null;
+    } catch {
+      this.expected = null; // The bar is an extra: without an answer it stays empty.
+    }
+  }
+
+  /** @param {CustomEvent} event */
+  async move(event) {
+    const { action, path, move } = event.detail;
+    this.message = "";
+    this.hint = null;
+    if (!this.state) {
+      const ply = this.draft.position.ply;
+      this.session.pending = { ply, path };
+      if (!(await this.start())) {
+        this.session.pending = null;
+        return;
+      }
+    }
+    await this.session.play({ action, path, move });
+  }
+
+  /** @param {CustomEvent} event */
+  refused(event) {
+    this.message = event.detail.reason;
+    sound("illegal");
+  }
+
+  undo() {
+    if (this.state?.can.undo) this.session.send("undo", { ply: this.session.ply });
+  }
+
+  now() {
+    if (this.state?.thinking) this.session.send("now", { ply: this.session.ply });
+  }
+
+  resign() {
+    if (!this.confirming) {
+      this.confirming = true;
+      return;
+    }
+    const seat = this.session.humans.includes(this.state.position.mover) ? this.state.position.mover : this.session.humans[0];
+    this.session.send("resign", { ply: this.session.ply, seat });
+  }
+
+  async askHint() {
+    if (!this.state?.can.hint || this.asking) return;
+    if (this.hint) {
+      this.hint = { ...this.hint, explained: true };
+      return;
+    }
+    const { id, version } = this.state;
+    this.asking = true;
+    this.requestUpdate();
+    try {
+      const hint = await api.hint(id, this.session.ply);
+      if (this.state?.version === version) this.hint = { ...hint, explained: false };
+    } catch (error) {
+      this.message = /** @type {Error} */ (error).message;
+    }
+    this.asking = false;
+    this.requestUpdate();
+  }
+
+  /** @param {boolean} swap */
+  async rematch(swap) {
+    if (this.state?.status !== "over") return;
+    try {
+      const state = await api.act(this.state.id, "rematch", { swap });
+      await this.session.open(state.id);
+      this.began(state);
+    } catch (error) {
+      this.message = /** @type {Error} */ (error).message;
+    }
+  }
+
+  /** A level was chosen: change the opponent of the running game, or the setup. @param {string} agent */
+  async chooseLevel(agent) {
+    const { state } = this;
+    if (!state || state.status === "over") {
+      if (!state) await this.fresh();
+      return;
+    }
+    const seats = state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "agent" ? [index] : []));
+    let changed = /** @type {any} */ (null);
+    for (const seat of seats) changed = await this.session.send("level", { seat, agent });
+    if (changed) this.message = `${changed.seats[seats[0]].name} plays from now on.`;
+  }
+
+  async share() {
+    const { state } = this;
+    const link = shareLink(state.game, state.moves.map((/** @type {any} */ move) => move.move));
+    this.message = (await copied(link)) ? "The link is copied." : link;
+  }
+
+  /** The state in words. @param {any} state */
+  status(state) {
+    if (state.status === "over") {
+      const { text, reason } = state.result ?? { text: "The game is over", reason: "" };
+      return reason && !text.includes(reason) ? `${text}: ${reason}` : text;
+    }
+    const seat = state.seats[state.position.mover];
+    if (seat.kind === "agent") return `${seat.name} is thinking …`;
+    return this.session.humans.length > 1 ? `${seat.name === "You" ? this.game.seat_names[state.position.mover] : seat.name} to move` : "Your move";
+  }
+
+  render() {
+    const { game, state } = this;
+    const draft = this.draft?.game === game.id ? this.draft : null;
+    const shown = state && state.game === game.id ? state : null;
+    const position = this.faced === game.id ? shown?.position ?? draft?.position : null;
+    const seats = shown?.seats ?? draft?.seats ?? [];
+    const own = seats[position?.mover]?.kind === "human";
+    return html`<div class="play" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
+      <div class="side ${this.sheet ? "sheet" : ""}">
+        <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
+        ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
+      <section class="center" aria-label="Board">
+        ${statusLine(this, shown, position, seats)}
+        <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
+          .interactive=${Boolean(position && own && !position.over && this.session.connected)} .pending=${this.session.pending} .waiting=${this.waiting(shown, seats, position)}
+          .highlight=${this.hint?.path ?? []} .overlay=${this.thoughts(shown)} @move=${this.move} @refused=${this.refused}></tabia-board>
+        ${actions(this, shown, own)}
+      </section>
+      <div class="side right">${shown ? sidebar(this, shown) : welcome(this)}</div>
+    </div>`;
+  }
+
+  /** @param {any} state @param {any} seats @param {any} position */
+  waiting(state, seats, position) {
+    if (!this.session.connected) return "The connection is lost. Your move can be played when it is back.";
+    if (!position) return "";
+    if (!state) return `${this.levelName()} moves first. Press Start.`;
+    return state.status === "over" ? "The game is over. Start a new one." : `It is ${seats[position.mover].name}'s turn.`;
+  }
+
+  levelName() {
+    return this.game.levels.find((/** @type {any} */ level) => level.id === choices(this.game).level)?.name ?? "The agent";
+  }
+
+  /** What the search looks at, faintly. @param {any} state */
+  thoughts(state) {
+    const { thinking } = this.session;
+    return state?.thinking && thinking?.visits ? entries(thinking, state.position.legal, "visits").map((entry) => ({ ...entry, sure: false })) : [];
+  }
+
+  updated() {
+    const box = this.querySelector(".moves-box");
+    if (box && this.state?.moves.length !== this.scrolled) {
+      box.scrollTop = box.scrollHeight;
+      this.scrolled = this.state?.moves.length;
+    }
+    const chosen = /** @type {HTMLElement|null} */ (this.querySelector(".level:has(:checked)"));
+    const list = chosen?.closest(".ladder");
+    if (chosen && list && this.listed !== this.game.id) {
+      list.scrollTop = chosen.offsetTop - /** @type {HTMLElement} */ (list).offsetTop - list.clientHeight / 2;
+      this.listed = this.game.id;
+    }
+  }
+}
+
+customElements.define("tabia-play", Play);

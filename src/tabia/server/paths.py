@@ -1,0 +1,16 @@
+"""Where this system keeps a user's data; needs nothing but Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def data_directory() -> Path:
+    """Where this system keeps a user's data."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "Tabia"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "Tabia"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "tabia"

@@ -1,0 +1,1 @@
+"""The addresses of the server, by subject; each route reads its input, calls one object, and answers."""

@@ -1,0 +1,108 @@
+"""Review and Explain: positions of any line, analyses, reviews as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from tabia.core.errors import TabiaError
+from tabia.games.boards import position, view
+from tabia.games.session import Session
+from tabia.server import asking, context, exact
+from tabia.server.agents import SIMULATIONS, with_simulations
+from tabia.server.context import Context
+from tabia.server.errors import Refused, sentence
+from tabia.server.explain import explain as explained
+from tabia.server.lines import LONGEST_MOVES, line, player_name
+from tabia.server.models import AgentId, GameId
+from tabia.server.review import Event
+from tabia.server.review import review as reviewed
+
+router = APIRouter(prefix="/api")
+Moves = Annotated[str, Query(max_length=LONGEST_MOVES)]
+Simulations = Annotated[int | None, Query(ge=1, le=SIMULATIONS[-1])]
+
+
+@router.get("/position")
+async def show(request: Request, game: GameId, moves: Moves = "") -> dict[str, Any]:
+    """A position of any line."""
+    session = await _line(context.of(request), game, moves)
+    shown = await asyncio.to_thread(position, session)
+    played = [
+        {"move": word, "action": action, "seat": int(session.positions[ply].mover)}
+        for ply, (word, action) in enumerate(zip(session.moves, session.actions, strict=True))
+    ]
+    return {"board": view(session.game).board_dict(), "position": shown, "moves": played}
+
+
+@router.get("/analyze")
+async def analyze(
+    request: Request,
+    game: GameId,
+    moves: Moves = "",
+    agent: AgentId | None = None,
+    simulations: Simulations = None,
+    exact_too: Annotated[int, Query(alias="exact", ge=0, le=1)] = 0,
+) -> dict[str, Any]:
+    """What `tabia analyze --json` says, and the truth about every move where a solver knows it."""
+    parts = context.of(request)
+    session = await _line(parts, game, moves)
+    spec = _spec(parts, session, agent, simulations)
+    found = await asyncio.wrap_future(parts.worker.analyze(player_name(game, spec), session))
+    shown = asking.to_dict(found)
+    if exact_too and parts.catalog.game(game).is_exact and not session.over:
+        name = player_name(game, exact.PERFECT)
+        shown["exact"] = exact.fields(await asyncio.wrap_future(parts.worker.evaluate(name, session)))
+    return shown
+
+
+@router.get("/review")
+async def review(request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None) -> StreamingResponse:
+    """Every position of a game, then the moves that mattered, as server-sent events."""
+    parts = context.of(request)
+    session = await _line(parts, game, moves)
+    return events(reviewed(parts, session, _spec(parts, session, agent, None)))
+
+
+@router.get("/explain")
+async def explain(
+    request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None, simulations: Simulations = 64
+) -> dict[str, Any]:
+    """One position three ways."""
+    parts = context.of(request)
+    session = await _line(parts, game, moves)
+    spec = _spec(parts, session, agent, simulations)
+    return await explained(parts, session, spec, simulations or 64)
+
+
+async def _line(parts: Context, game: str, moves: str) -> Session:
+    return await asyncio.to_thread(line, parts.catalog, game, moves)
+
+
+def _spec(parts: Context, session: Session, agent: str | None, simulations: int | None) -> str:
+    """The player that is asked; only a few sizes of search are compiled."""
+    entry = parts.catalog.game(session.game.id)
+    spec = parts.catalog.agent(session.game, agent or entry.analyst).spec
+    if simulations is None:
+        return spec
+    if simulations not in SIMULATIONS:
+        raise Refused(f"simulations is one of {', '.join(map(str, SIMULATIONS))}, not {simulations}.")
+    return with_simulations(spec, simulations)
+
+
+def events(found: AsyncIterator[Event]) -> StreamingResponse:
+    """Server-sent events; a refusal on the way is an event `error`, and ends the stream."""
+
+    async def lines() -> AsyncIterator[str]:
+        try:
+            async for name, content in found:
+                yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
+        except TabiaError as error:
+            yield f"event: error\ndata: {json.dumps({'error': sentence(error)})}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -1,0 +1,147 @@
+"""What every request must pass, before any route sees it: Host, Origin, size; and the headers of every response.
+
+A page of a foreign website can send requests to this computer. Its requests carry its Origin, or Sec-Fetch-Site says
+`cross-site`; a name that was rebound to this address (DNS rebinding) is in Host. All three are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY = 256 * 1024
+LARGEST_QUERY = 12 * 1024
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_SAFE = ("GET", "HEAD")
+_FRIENDLY = ("same-origin", "none")
+
+
+class Guard:
+    """Refuses foreign requests and adds the headers; a plain ASGI middleware, so that it sees WebSockets too."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] = LOCAL) -> None:
+        self._app, self._hosts = app, frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = _headers(scope)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _refuse(scope, receive, send, *refusal)
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._app(scope, _limited(receive), _with_headers(scope, send))
+
+    def _refusal(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[int, str] | None:
+        host = headers.get("host", [])
+        if len(host) != 1 or _name(host[0]) not in self._hosts:
+            return 403, "Open this page by its own address, http://127.0.0.1 with the port that `tabia play` printed."
+        origin = headers.get("origin", [])
+        if len(origin) > 1 or (origin and not _is_own(origin[0], host[0])):
+            return 403, "This request came from another website, so nothing was done."
+        if not self._is_friendly(scope, headers):
+            return 403, "This request came from another website, so nothing was done."
+        if len(scope.get("query_string", b"")) > LARGEST_QUERY:
+            return 414, f"The address is too long; at most {LARGEST_QUERY:,} characters are allowed."
+        length = headers.get("content-length", ["0"])[0]
+        if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:
+            return 413, f"The message is too large; at most {LARGEST_BODY:,} bytes are allowed."
+        return None
+
+    @staticmethod
+    def _is_friendly(scope: Scope, headers: dict[str, list[str]]) -> bool:
+        """Whether the browser says that the page itself asks; programs other than browsers do not say."""
+        site = headers.get("sec-fetch-site")
+        if site is None or all(value in _FRIENDLY for value in site):
+            return True
+        # A link on another website may open the page, and nothing else.
+        navigates = headers.get("sec-fetch-mode") == ["navigate"] and headers.get("sec-fetch-dest") == ["document"]
+        is_page = scope["type"] == "http" and scope["method"] in _SAFE and not scope["path"].startswith("/api")
+        return navigates and is_page
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, value in scope["headers"]:
+        found.setdefault(key.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return found
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).lower()
+
+
+def _is_own(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _limited(receive: Receive) -> Receive:
+    """The messages of a request, ended once its body is larger than allowed."""
+    total = 0
+
+    async def limited() -> Message:
+        nonlocal total
+        message = await receive()
+        if message["type"] == "http.request":
+            total += len(message.get("body", b""))
+            if total > LARGEST_BODY:
+                return {"type": "http.disconnect"}
+        return message
+
+    return limited
+
+
+def _with_headers(scope: Scope, send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_extra(scope, message)]
+        await send(message)
+
+    return sending
+
+
+def _extra(scope: Scope, message: Message) -> list[tuple[bytes, bytes]]:
+    known = {key.lower() for key, _ in message.get("headers", [])}
+    wanted = HEADERS | {"cache-control": "no-store" if scope["path"].startswith("/api") else "no-cache"}
+    return [(key.encode(), value.encode()) for key, value in wanted.items() if key.encode() not in known]
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, sentence: str) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 4403, "reason": sentence[:100]})
+        return
+    body = json.dumps({"error": sentence}).encode()
+    start: Message = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())],
+    }
+    await _with_headers(scope, send)(start)
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,300 @@
+"""The search worker: one thread that answers waiting positions of one player in one batch.
+
+Batches are padded to a few sizes, each a compiled program. A second thread compiles: a player's smallest size when
+the player is first chosen, a larger one once several positions have waited for it. The search thread uses only what
+is compiled, so it never waits for a compiler, and after the warm-up nothing compiles. A search cannot be interrupted:
+players bound their simulations beforehand, and the queue has a limit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+
+from tabia.games.game import State
+from tabia.games.session import Session
+from tabia.players import Analysis, Player
+from tabia.server import asking
+from tabia.server.errors import Busy
+
+SIZES = (1, 4, 16)
+LIMIT = 256
+"""The most positions that wait at once."""
+PLAYERS = 48
+"""The most players kept; one that nothing waits for is dropped for a new one and made again when it is needed."""
+LOOK = 0
+"""Stands among the sizes for the program of an analysis, which is asked for alone."""
+_log = logging.getLogger("tabia.server")
+
+
+@dataclass(eq=False)
+class _Request:
+    """A position that waits for a player."""
+
+    player: str
+    state: State
+    ply: int
+    seed: int | None  # of a move that may be drawn; None for an analysis
+    number: int  # smaller is served first
+    owner: str | None
+    future: Future[Analysis]
+
+    @property
+    def program(self) -> int:
+        """The smallest program that can answer it."""
+        return LOOK if self.seed is None else SIZES[0]
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Moves of games before everything else, then as they came."""
+        return (self.owner is None, self.number)
+
+
+@dataclass(eq=False)
+class _Entry:
+    """A player and what it is compiled for."""
+
+    player: Future[Player] = field(default_factory=Future)
+    programs: dict[int, Future[None]] = field(default_factory=dict)  # by size
+    seconds: float = 0.0  # its slowest answer since it was warm
+
+    def is_warm(self, program: int) -> bool:
+        """Whether a program is compiled, or known to be broken."""
+        return program in self.programs and self.programs[program].done()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is left to compile."""
+        return all(program.done() for program in self.programs.values())
+
+    @property
+    def largest(self) -> int:
+        """The largest batch it is compiled for."""
+        return max(size for size in self.programs if size and self.is_warm(size))
+
+
+class Worker:
+    """Players by name, the thread that asks them and the thread that compiles them."""
+
+    def __init__(self, make: Callable[[str], Player], *, sizes: tuple[int, ...] = SIZES, limit: int = LIMIT) -> None:
+        self._make, self._sizes, self._limit = make, sizes, limit
+        self._entries: dict[str, _Entry] = {}
+        self._cold: list[tuple[str, int]] = []  # programs to compile, in this order
+        self._waiting: list[_Request] = []
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._closed = False
+        work = {"search": self._search, "compile": self._compile}
+        self._threads = [threading.Thread(target=work[name], name=name, daemon=True) for name in work]
+        for thread in self._threads:
+            thread.start()
+
+    # From any thread.
+
+    def warm(self, name: str, programs: tuple[int, ...] = (SIZES[0],)) -> list[Future[None]]:
+        """Compile a player; each future is done once the program of that size answers."""
+        with self._changed:
+            return [self._program(name, program) for program in programs]
+
+    def is_ready(self, name: str, program: int = SIZES[0]) -> bool:
+        """Whether a player answers without compiling anything."""
+        entry = self._entries.get(name)
+        return entry is not None and entry.is_warm(program) and entry.programs[program].exception() is None
+
+    def seconds(self, name: str) -> float:
+        """The longest that a player has taken for an answer."""
+        entry = self._entries.get(name)
+        return 0.0 if entry is None else entry.seconds
+
+    def choose(self, name: str, session: Session, *, owner: str) -> Future[Analysis]:
+        """The move a player makes in a game; a game has one such request, a newer one replaces it."""
+        return self._submit(name, session, session.seed, owner)
+
+    def analyze(self, name: str, session: Session) -> Future[Analysis]:
+        """What `tabia analyze` says about a position."""
+        return self._submit(name, session, None, None)
+
+    def evaluate(self, name: str, session: Session) -> Future[Analysis]:
+        """The choice and the scores of a player that knows the truth, many positions in one call, without lines."""
+        return self._submit(name, session, 0, None)
+
+    def hurry(self, owner: str) -> None:
+        """Serve a game's request next."""
+        with self._changed:
+            for request in self._waiting:
+                if request.owner == owner:
+                    request.number = -1
+
+    def close(self) -> None:
+        """Serve nothing more; a search under way is not waited for."""
+        with self._changed:
+            self._closed = True
+            for request in self._waiting:
+                request.future.cancel()
+            self._waiting.clear()
+            self._changed.notify_all()
+
+    def join(self) -> None:
+        """Wait for the threads of a closed worker; Python must not exit while one of them is in compiled code."""
+        for thread in self._threads:
+            thread.join()
+
+    def _submit(self, name: str, session: Session, seed: int | None, owner: str | None) -> Future[Analysis]:
+        request = _Request(
+            player=name,
+            state=session.state,
+            ply=session.ply,
+            seed=seed,
+            number=next(self._numbers),
+            owner=owner,
+            future=Future(),
+        )
+        with self._changed:
+            for old in [other for other in self._waiting if owner is not None and other.owner == owner]:
+                self._waiting.remove(old)
+                old.future.cancel()
+            if len(self._waiting) >= self._limit:
+                raise Busy(f"{self._limit} positions are waiting for a search already; try again in a few seconds.")
+            self._waiting.append(request)
+            self._program(name, request.program)
+            self._want_larger(name)
+            self._changed.notify_all()
+        return request.future
+
+    def _program(self, name: str, program: int) -> Future[None]:
+        """A program of a player, queued for compilation where it is new or has failed."""
+        self._drop_idle(name)
+        entry = self._entries[name] = self._entries.pop(name, _Entry())  # the latest is last
+        found = entry.programs.get(program)
+        if found is None or (found.done() and found.exception() is not None):
+            if entry.player.done() and entry.player.exception() is not None:
+                entry.player = Future()
+            found = entry.programs[program] = Future()
+            self._cold.append((name, program))
+            self._changed.notify_all()
+        return found
+
+    def _drop_idle(self, name: str) -> None:
+        """Make place for a player by dropping the one that was asked least recently and is idle."""
+        if name in self._entries or len(self._entries) < PLAYERS:
+            return
+        busy = {request.player for request in self._waiting}
+        idle = (other for other, entry in self._entries.items() if other not in busy and entry.is_idle)
+        oldest = next(idle, None)
+        if oldest is not None:
+            del self._entries[oldest]
+
+    def _want_larger(self, name: str) -> None:
+        """Compile a larger size where more positions wait than the largest one holds."""
+        waiting = sum(request.player == name and request.seed is not None for request in self._waiting)
+        for size in self._sizes:
+            self._program(name, size)
+            if size >= waiting:
+                return
+
+    # The search thread.
+
+    def _search(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._servable())
+                if self._closed:
+                    return
+                batch = self._take(min(self._servable(), key=lambda request: request.order))
+                entry = self._entries[batch[0].player] if batch else None
+            if entry is not None:
+                self._answer(entry, batch)
+
+    def _servable(self) -> list[_Request]:
+        self._waiting = [request for request in self._waiting if not request.future.cancelled()]
+        return [request for request in self._waiting if self._entries[request.player].is_warm(request.program)]
+
+    def _take(self, first: _Request) -> list[_Request]:
+        """The requests answered together with the first: an analysis alone, moves up to the largest size compiled."""
+        alike = [request for request in self._waiting if request.player == first.player and request.seed is not None]
+        most = 1 if first.seed is None else self._entries[first.player].largest
+        taken = [first] if first.seed is None else sorted(alike, key=lambda request: request.order)[:most]
+        for request in taken:
+            self._waiting.remove(request)
+        return [request for request in taken if request.future.set_running_or_notify_cancel()]
+
+    def _answer(self, entry: _Entry, batch: list[_Request]) -> None:
+        started = time.monotonic()
+        try:
+            entry.programs[batch[0].program].result()  # raises what the compiler met
+            found = self._ask(entry, batch)
+        except Exception as error:  # the requests get it; the worker continues
+            _log.warning("%s did not answer: %s", batch[0].player, error)
+            for request in batch:
+                _settle(request.future, error)
+            return
+        entry.seconds = max(entry.seconds, time.monotonic() - started)
+        for request, analysis in zip(batch, found, strict=True):
+            _settle(request.future, analysis)
+
+    def _ask(self, entry: _Entry, batch: list[_Request]) -> list[Analysis]:
+        player, first = entry.player.result(), batch[0]
+        if first.seed is None:
+            return [asking.analyze_one(player, first.state, first.ply)]
+        size = min(size for size in self._sizes if size >= len(batch) and entry.is_warm(size))
+        states, plies = [request.state for request in batch], [request.ply for request in batch]
+        seed = (first.seed * 1009 + first.ply) % 2**31  # another one for every move
+        return asking.choose_batch(player, states, plies, size=size, seed=seed)
+
+    # The compiler's thread.
+
+    def _compile(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._cold)
+                if self._closed:
+                    return
+                name, program = self._coldest()
+                entry = self._entries[name]
+                found = entry.programs[program]
+            try:
+                if not entry.player.done():
+                    entry.player.set_result(self._make(name))
+                _exercise(entry.player.result(), program)
+            except Exception as error:
+                _log.warning("%s cannot play: %s", name, error)
+                found.set_exception(error)
+                if not entry.player.done():
+                    entry.player.set_exception(error)
+            else:
+                found.set_result(None)
+            with self._changed:
+                self._changed.notify_all()
+
+    def _coldest(self) -> tuple[str, int]:
+        """The next program to compile: one that somebody waits for, otherwise the one wanted first."""
+        wanted = [(request.player, request.program) for request in self._waiting]
+        chosen = next((cold for cold in self._cold if cold in wanted), self._cold[0])
+        self._cold.remove(chosen)
+        return chosen
+
+
+def _exercise(player: Player, program: int) -> None:
+    """Run a program on two positions, so that nothing in it is left to compile."""
+    session = Session.start(player.game)
+    first = next(action for action, legal in enumerate(session.legal) if legal)
+    for here in (session, session.play(first)):
+        if program == LOOK:
+            asking.analyze_one(player, here.state, here.ply)
+        else:
+            asking.choose_batch(player, [here.state], [here.ply], size=program, seed=0)
+
+
+def _settle(future: Future[Analysis], found: Analysis | Exception) -> None:
+    try:
+        if isinstance(found, Exception):
+            future.set_exception(found)
+        else:
+            future.set_result(found)
+    except InvalidStateError:  # cancelled meanwhile
+        return

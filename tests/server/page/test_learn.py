@@ -1,0 +1,46 @@
+"""Learning in the browser: a run is started, watched, played and stopped; a damaged one is listed with its problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .conftest import Screen, Server
+
+Look = Callable[..., Screen]
+
+
+def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server) -> None:
+    screen = look().open("#/learn")
+    screen.page.select_option("#game", "tictactoe")
+    screen.wait_until("Tic-tac-toe", "form")
+    screen.page.click("text=Start learning")
+    screen.page.wait_for_selector(".run .state")
+    name = screen.page.evaluate("location.hash.split('/')[2]")
+    screen.page.wait_for_selector(".u-over", timeout=120_000)
+    screen.page.wait_for_selector(".stats dd")
+    screen.page.click("text=Stop and save")
+    screen.page.wait_for_selector('button:has-text("Resume"), .state.finished', timeout=90_000)
+    screen.page.wait_for_selector('button:has-text("Play this version")')
+    run = server.get(f"runs/{name}")
+    assert run["state"] in ("stopped", "finished")
+    screen.page.wait_for_selector("tabia-selfplay svg.board, tabia-selfplay p")
+    for theme in ("light", "dark"):
+        screen.page.emulate_media(color_scheme=theme)
+        assert not screen.violations()
+    screen.page.click("text=Play this version")
+    screen.page.wait_for_selector('.play[data-status="your move"]')
+    assert screen.state["seats"][1]["agent"].startswith(f"run:{name}@")
+    screen.play("b2")
+    screen.page.wait_for_selector('.play[data-ply="2"]', timeout=60_000)
+    screen.open(f"#/learn/compare?a={name}&b={name}")
+    screen.wait_until("differ only in chance", ".compare")
+    assert screen.page.locator(".u-over").count() >= 1
+
+
+def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) -> None:
+    folder = server.folder / "runs" / "damaged"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text("game = [")
+    screen = look().open("#/learn")
+    screen.wait_until("damaged", ".run-row .state")
+    assert "config.toml" in screen.page.inner_text(".run-row .problem")

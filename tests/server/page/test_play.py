@@ -1,0 +1,273 @@
+"""Playing in the browser: whole games, every kind of input, and what happens when connections break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, Screen, Server
+
+Look = Callable[..., Screen]
+RANDOM, PERFECT = "classical:random", "exact:perfect"
+# Random games with a fixed seed (NumPy's default generator; 32 and 1), played with `tabia.games.session`.
+OTHELLO = (
+    "e6 f4 g3 d6 c4 d3 e2 b3 c6 d7 b5 f7 e8 d8 e7 b6 b7 f6 g8 g4 g5 b4 c7 a5 f5 g6 c3 c8 a4 e3 a2 c5 a6 a3 h6 c2 "
+    "f2 a1 b8 h2 c1 h5 d2 a8 h4 b1 d1 h3 f3 h7 g7 h8 a7 f1 e1 g2 g1 h1 pass b2 pass f8"
+)
+CHECKERS = (
+    "10-15 23-18 12-16 18-14 9x18 27-23 18x27 32x23 6-9 22-17 16-20 26-22 20x27 31x24 7-10 17-14 9x18 18x27 24-20 "
+    "15-19 28-24 19x28 22-17 11-15 20-16 2-6 30-26 27-32 16-12 15-19 25-22 19-24 26-23 8-11 17-13 3-8 12x3 6-9 "
+    "13x6 4-8 3x12 11-15 6-2 1-6 2x9 5x14 22-18 15x22 23-18 14x23 12-16 10-15 16-11 22-25 29x22 24-27 11x18 23-26 "
+    "21-17 26-31 18-23 31-26 23x30 27-31 30-26 32-27 17-14 28-32 26-23 27x18 18x9 22-18 31-26 18-14 9x18"
+)
+# Every seat takes the move that brings a piece farthest; ties by chance, seed 0.
+CHINESE_CHECKERS = (
+    "b1-d4 f1-f3 g6-e2 b2-d3 g2-g4 f6-f4 c4-e4 e1-e3 e2-c2 d3-e2 f2-d5 f4-f2 c3-d2 g3-c3 g5-e1 e4-f4 g4-c6 f2-d1 "
+    "e2-g4 d5-d6 e5-g3 f4-h1 c3-c4 e1-c1 c5-e1 e3-c7 g3-c3 e1-f2 g1-f1 f5-f4 d2-e1 f1-d2 g7-f6 e1-i1 f3-f5 f4-f3 "
+    "g4-h2 c4-c5 f6-f4 a1-b1 d2-d3 f3-e2 b1-f3 d3-d5 f4-e3 f3-g3 f5-e5 e3-e1 d4-e3 pass e2-d2"
+)
+
+
+def test_one_click_starts_a_game_and_the_agent_answers(look: Look) -> None:
+    screen = look().open("#/play?g=tictactoe")
+    assert screen.title == "Your move"
+    screen.cell(4).click()
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    assert [move["seat"] for move in screen.state["moves"]] == [0, 1]
+    assert screen.state["moves"][0]["move"] == "b2"
+    assert "last move" in str(screen.page.get_attribute('[aria-label*="last move"]', "aria-label"))
+
+
+def test_connect4_won_then_rematch_with_sides_swapped(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, RANDOM), "1 2 1 2 1 2"))
+    screen.play("1")
+    screen.wait_until("You won")
+    assert screen.page.locator(".win").count() == 1
+    assert "four" in screen.title or "4" in screen.title
+    screen.page.click("text=Swap sides")
+    screen.page.wait_for_selector('.play[data-status="your move"]')
+    assert [seat["kind"] for seat in screen.state["seats"]] == ["agent", "human"]
+    assert len(screen.state["moves"]) == 7, "the same opening, then the agent's move"
+
+
+def test_tictactoe_lost_to_a_double_threat(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("tictactoe", (PERFECT, None), "a1 b1 b2 c3 a3"))
+    screen.play("a2")
+    screen.wait_until("Perfect won")
+    assert screen.state["result"]["winner"] == 0
+
+
+def test_tictactoe_drawn_by_two_people_with_the_keyboard_only(look: Look, server: Server) -> None:
+    screen = look().open("#/play?g=tictactoe")
+    screen.page.click("text=Who plays, and from where")
+    screen.page.click("text=Two people")
+    screen.page.focus("#main")
+    for _ in range(20):
+        screen.page.keyboard.press("Tab")
+        if screen.page.evaluate("document.activeElement.getAttribute('role')") == "gridcell":
+            break
+    for move in ("b2", "a1", "c1", "a3", "a2", "c2", "b1", "b3", "c3"):
+        column, row = "abc".index(move[0]), 3 - int(move[1])
+        screen.page.keyboard.press("Home")
+        for _ in range(3):
+            screen.page.keyboard.press("ArrowUp")
+        for key, times in (("ArrowDown", row), ("ArrowRight", column)):
+            for _ in range(times):
+                screen.page.keyboard.press(key)
+        ply = int(str(screen.page.get_attribute(".play", "data-ply")))
+        screen.page.keyboard.press("Enter")
+        screen.page.wait_for_selector(f'.play[data-ply="{ply + 1}"]')
+    screen.wait_until("Drawn")
+    assert "draw" in str(screen.page.inner_text("#announcer")).lower()
+
+
+def test_othello_with_passes(look: Look, server: Server) -> None:
+    moves = OTHELLO.split()
+    screen = look().open_game(server.game("othello", (None, None), " ".join(moves[:57])))
+    for move in moves[57:]:
+        screen.play(move)
+    screen.wait_until("won")
+    assert screen.state["result"]["winner"] == 1
+    assert [move["move"] for move in screen.state["moves"]] == moves
+
+
+def test_checkers_with_a_jump_that_goes_on(look: Look, server: Server) -> None:
+    moves = CHECKERS.split()
+    screen = look().open_game(server.game("checkers", (None, None), " ".join(moves[:69])))
+    screen.play(moves[69])
+    assert screen.state["position"]["mover"] == 0
+    assert screen.page.locator('[aria-selected="true"]').count() == 1, "the jumping piece stays chosen"
+    for move in moves[70:]:
+        screen.play(move)
+    screen.wait_until("won")
+    assert screen.state["result"]["winner"] == 0
+
+
+def test_chinese_checkers_with_three_people_to_the_end(look: Look, server: Server) -> None:
+    moves = CHINESE_CHECKERS.split()
+    screen = look().open_game(server.game("chinese-checkers", (None, None, None), " ".join(moves[:46])))
+    for move in moves[46:]:
+        screen.play(move)
+    screen.wait_until("won")
+    assert screen.state["result"]["winner"] == 1
+
+
+def test_chinese_checkers_against_two_agents_shows_the_way(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("chinese-checkers", (None, RANDOM, RANDOM)))
+    hop = next(entry for entry in screen.state["position"]["legal"] if entry["move"] == "b1-d4")
+    screen.cell(hop["path"][0]).click()
+    screen.cell(hop["path"][-1]).hover()
+    assert screen.page.locator(".landing").count() == len(hop["path"]) - 1
+    screen.cell(hop["path"][-1]).click()
+    screen.page.wait_for_selector('.play[data-ply="3"]')
+    assert [move["seat"] for move in screen.state["moves"]] == [0, 1, 2]
+
+
+def test_a_piece_can_be_dragged(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("checkers", (None, None)))
+    entry = next(entry for entry in screen.state["position"]["legal"] if entry["move"] == "10-15")
+    start, end = (screen.cell(number).bounding_box() for number in (entry["path"][0], entry["path"][-1]))
+    mouse = screen.page.mouse
+    mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    mouse.down()
+    mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2, steps=5)
+    mouse.up()
+    screen.page.wait_for_selector('.play[data-ply="1"]')
+    assert screen.state["moves"][0]["move"] == "10-15"
+
+
+def test_an_own_game_is_played_with_buttons_and_text(look: Look, server: Server) -> None:
+    game = next(entry["id"] for entry in server.get("catalog")["games"] if "nim.py" in entry["id"])
+    assert str(ROOT) in game or "nim.py" in game
+    screen = look().open_game(server.game(game, (None, None)))
+    assert screen.page.locator("img.board").count() == 1
+    screen.page.click('.drawing-moves button:text-is("a3")')
+    screen.page.wait_for_selector('.play[data-ply="1"]')
+    screen.page.fill(".drawing-moves input", "b4")
+    screen.page.keyboard.press("Enter")
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    screen.page.click('.drawing-moves button:text-is("c5")')
+    screen.wait_until("won")
+
+
+def test_undo_hint_level_and_resignation(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("tictactoe", (None, RANDOM)))
+    screen.play("b2")
+    screen.wait_for_turn()
+    screen.page.keyboard.press("u")
+    screen.page.wait_for_selector('.play[data-ply="0"]')
+    screen.page.keyboard.press("h")
+    screen.page.wait_for_selector(".board .hint", timeout=60_000)
+    assert "Press Hint again" in screen.page.inner_text(".center .line")
+    screen.page.keyboard.press("h")
+    screen.wait_until(".", ".center .line")
+    assert "Press Hint again" not in screen.page.inner_text(".center .line")
+    screen.page.click('.level:has-text("Perfect")')
+    screen.wait_until("Perfect", ".player")
+    assert screen.state["seats"][1]["agent"] == PERFECT
+    screen.page.click("text=Resign")
+    screen.page.click("text=Really resign")
+    screen.wait_until("resigned")
+    assert screen.state["result"]["winner"] == 1
+
+
+def test_a_full_column_is_refused_with_the_reason(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None), "1 1 1 1 1 1"))
+    screen.page.keyboard.press("1")
+    screen.wait_until("Column 1 is full", ".center .line")
+    assert len(screen.state["moves"]) == 6
+    screen.page.keyboard.press("4")
+    screen.page.wait_for_selector('.play[data-ply="7"]')
+
+
+def test_reload_and_a_second_tab_show_the_same_game(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("tictactoe", (None, None)))
+    screen.play("b2")
+    screen.page.reload()
+    screen.page.wait_for_selector('.play[data-ply="1"]')
+    other = look(like=screen).open_game(screen.id)
+    other.play("a1")
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    screen.page.goto(f"{server.url}/#/play")
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+
+
+def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    try:
+        screen = look(at=server).open_game(server.game("tictactoe", (None, RANDOM)))
+        screen.play("b2")
+        screen.wait_for_turn()
+        server.kill()
+        screen.wait_until("Reconnecting", ".center .line")
+        server.start()
+        screen.page.wait_for_selector(".center .line.blank", timeout=30_000)
+        move = screen.state["position"]["legal"][0]["move"]
+        screen.play(move)
+        screen.wait_for_turn()
+        assert screen.state["moves"][2]["move"] == move
+    finally:
+        server.stop()
+
+
+def test_a_phone_needs_no_scrolling(look: Look, server: Server) -> None:
+    screen = look(width=360, height=640, has_touch=True).open("#/play?g=connect4")
+    screen.cell(3).tap()
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    wide = screen.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 360
+    buttons = screen.page.locator(".main-actions button")
+    boxes = [buttons.nth(index).bounding_box() for index in range(buttons.count())]
+    top = screen.page.locator(".places").bounding_box()["y"]
+    assert boxes and all(box["y"] + box["height"] <= top and box["height"] >= 44 for box in boxes)
+    screen.page.click(".who")
+    assert screen.page.locator(".side.sheet .level").first.is_visible()
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "connect4", "othello", "chinese-checkers", "checkers"])
+def test_a_laptop_shows_board_status_and_actions_at_once(look: Look, server: Server, game: str) -> None:
+    seats = (None,) * (3 if game == "chinese-checkers" else 2)
+    screen = look().open_game(server.game(game, seats))
+    for selector in ("main h1", "svg.board", ".main-actions"):
+        box = screen.page.locator(selector).first.bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 720, selector
+
+
+def test_space_presses_the_focused_button(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None), "4"))
+    screen.page.focus('button:has-text("New game")')
+    screen.page.keyboard.press("Space")
+    screen.page.wait_for_selector('.play[data-status="ready"]')
+
+
+def test_letter_keys_can_be_switched_off(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None), "4"))
+    screen.page.keyboard.press("?")
+    assert screen.page.locator("dialog[open]").inner_text().count("Undo") == 1
+    screen.page.click("dialog .check")
+    screen.page.keyboard.press("Escape")
+    screen.page.keyboard.press("1")
+    screen.page.wait_for_timeout(200)
+    assert len(screen.state["moves"]) == 1
+
+
+def test_the_own_move_is_drawn_at_once(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("connect4", (None, None)))
+    times = []
+    for ply in range(20):
+        before = screen.page.locator("[data-piece]").count()
+        screen.page.evaluate(
+            """() => addEventListener("pointerup", () => {
+                const start = performance.now(), seen = document.querySelectorAll("[data-piece]").length;
+                const look = () => document.querySelectorAll("[data-piece]").length > seen
+                    ? (window.drawn = performance.now() - start) : requestAnimationFrame(look);
+                window.drawn = 0; look();
+            }, { once: true, capture: true })"""
+        )
+        screen.cell(ply % 7).click()
+        screen.page.wait_for_selector(f'.play[data-ply="{ply + 1}"]')
+        assert screen.page.locator("[data-piece]").count() == before + 1
+        times.append(screen.page.evaluate("() => window.drawn"))
+    assert sorted(times)[18] < 50, times

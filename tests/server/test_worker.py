@@ -1,0 +1,175 @@
+"""The search worker: batches, order, limits, failures, and that a warm player compiles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+import jax.monitoring
+import pytest
+
+from tabia.games import make
+from tabia.games.session import Session
+from tabia.players import Player, PlayerError
+from tabia.players import make as make_player
+from tabia.server import asking
+from tabia.server.errors import Busy
+from tabia.server.worker import LOOK, Worker
+
+GAME = make("tictactoe")
+SPEC = "az:tictactoe,simulations=8"
+
+
+@contextmanager
+def working(**options: Any) -> Iterator[Worker]:
+    worker = Worker(lambda spec: make_player(spec, GAME), **options)
+    try:
+        yield worker
+    finally:
+        worker.close()
+        worker.join()
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Positions and rows of every batch that is asked for."""
+    found: list[tuple[int, int]] = []
+    ask = asking.choose_batch
+
+    def counted(player: Player, states: Any, plies: Any, *, size: int, seed: int) -> Any:
+        found.append((len(states), size))
+        return ask(player, states, plies, size=size, seed=seed)
+
+    monkeypatch.setattr(asking, "choose_batch", counted)
+    return found
+
+
+@contextmanager
+def held(worker: Worker) -> Iterator[None]:
+    """Requests gather while the worker waits."""
+    with worker._changed:
+        yield
+
+
+def warmed(worker: Worker, spec: str, *programs: int) -> None:
+    for future in worker.warm(spec, programs):
+        future.result(timeout=120)
+
+
+def test_waiting_positions_share_a_padded_batch(calls: list[tuple[int, int]]) -> None:
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, "random", 1, 4)
+        calls.clear()
+        with held(worker):
+            futures = [worker.choose("random", Session.start(GAME, seed=seed), owner=str(seed)) for seed in range(6)]
+        moves = {future.result(timeout=60).move for future in futures}
+        assert moves <= set(Session.start(GAME).legal_moves)
+        assert calls == [(4, 4), (2, 4)]
+
+
+def test_a_larger_size_is_compiled_once_several_positions_have_waited(calls: list[tuple[int, int]]) -> None:
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, "random", 1)
+        assert not worker.is_ready("random", 4)
+        with held(worker):
+            futures = [worker.choose("random", Session.start(GAME), owner=str(number)) for number in range(3)]
+        for future in futures:
+            future.result(timeout=60)
+        worker.warm("random", (4,))[0].result(timeout=60)
+        assert worker.is_ready("random", 4)
+
+
+def test_a_game_has_one_request_and_a_newer_one_replaces_it() -> None:
+    with working() as worker:
+        warmed(worker, "random", 1)
+        with held(worker):
+            old = worker.choose("random", Session.start(GAME), owner="game")
+            new = worker.choose("random", Session.start(GAME), owner="game")
+        assert new.result(timeout=60).move is not None
+        assert old.cancelled()
+
+
+def test_moves_come_before_analyses_and_a_hurried_game_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    with working(sizes=(1,)) as worker:
+        warmed(worker, "random", 1, LOOK)
+        with held(worker):
+            start = Session.start(GAME)
+            named = {
+                "analysis": worker.analyze("random", start),
+                "first": worker.choose("random", start, owner="first"),
+                "second": worker.choose("random", start, owner="second"),
+            }
+            for name, future in named.items():
+                future.add_done_callback(lambda _, name=name: order.append(name))
+            worker.hurry("second")
+        for future in named.values():
+            future.result(timeout=60)
+    assert order == ["second", "first", "analysis"]
+
+
+def test_the_queue_has_a_limit() -> None:
+    with working(limit=2) as worker, held(worker):
+        for number in range(2):
+            worker.choose("random", Session.start(GAME), owner=str(number))
+        with pytest.raises(Busy, match="2 positions are waiting"):
+            worker.choose("random", Session.start(GAME), owner="one too many")
+
+
+def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
+    with working() as worker:
+        broken = worker.choose("az:/no/such/run", Session.start(GAME), owner="one")
+        sound = worker.choose("random", Session.start(GAME), owner="other")
+        with pytest.raises(PlayerError, match="no run"):
+            broken.result(timeout=60)
+        assert sound.result(timeout=60).move is not None
+        again: Future[Any] = worker.choose("az:/no/such/run", Session.start(GAME), owner="one")
+        with pytest.raises(PlayerError):
+            again.result(timeout=60)
+
+
+def test_the_player_asked_least_recently_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabia.server.worker.PLAYERS", 2)
+    with working(sizes=(1,)) as worker:
+        for spec in ("random", "random:epsilon=1", "random", "random:epsilon=0.5"):
+            assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=60).move is not None
+        assert worker.is_ready("random") and worker.is_ready("random:epsilon=0.5")
+        assert not worker.is_ready("random:epsilon=1")
+
+
+def test_a_closed_worker_cancels_what_waits() -> None:
+    worker = Worker(lambda spec: make_player(spec, GAME))
+    with held(worker):
+        future = worker.choose("random", Session.start(GAME), owner="game")
+    worker.close()
+    worker.join()
+    assert future.cancelled() or future.done()
+
+
+def test_nothing_compiles_once_a_player_is_warm() -> None:
+    """JAX reports every compilation, also one that its cache on disk answers."""
+    compiled: list[str] = []
+
+    def listen(event: str, seconds: float, **about: Any) -> None:
+        if event.endswith("backend_compile_duration"):
+            compiled.append(str(about))
+
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, SPEC, 1, 4, LOOK)
+        warmed(worker, "network:tictactoe,temperature=2", 1)
+        session = Session.start(GAME)
+        session.play(0)
+        jax.monitoring.register_event_duration_secs_listener(listen)
+        try:
+            while not session.over:
+                with held(worker):
+                    futures = [worker.choose(SPEC, session, owner=str(number)) for number in range(3)]
+                    futures.append(worker.choose("network:tictactoe,temperature=2", session, owner="network"))
+                    futures.append(worker.analyze(SPEC, session))
+                found = [future.result(timeout=60) for future in futures]
+                session = session.play(asking.action(session, found[0].move or ""))
+        finally:
+            jax.monitoring.unregister_event_duration_listener(listen)
+    assert compiled == []
