@@ -31,13 +31,24 @@ $(READY): pyproject.toml constraints.txt
 play: setup ## Open the page: play, review, train and explain in a browser.
 	$(BIN)/tabia play connect4
 
-# Tests call most programs only a few times, so optimizing them would take longer than it saves.
-QUICK_COMPILATION := --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true
+# The tests of the page need a browser; root installs Debian's, others are told to.
+CHROMIUM := $(if $(shell command -v chromium || command -v chromium-browser),,chromium)
 
-test: setup ## Run all tests except the long ones.
+.PHONY: chromium
+chromium:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing Chromium for the tests of the page ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+	else echo "The tests of the page need Chromium: install your system's package." >&2; exit 1; fi
+
+# Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds
+# so differently that gradients of maxima become NaN.)
+QUICK_COMPILATION := --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true
+
+test: setup $(CHROMIUM) ## Run all tests except the long ones.
 	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
-test-long: setup ## Run only the long tests.
+test-long: setup $(CHROMIUM) ## Run only the long tests.
 	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile
 
 check: setup ## Lint, formatting, types and import direction.

@@ -17,8 +17,8 @@ from tabia.server.context import Context
 from tabia.server.review import Turn, mattered
 
 LINES = {
-    "connect4": "4 4 5 3 2 6",
-    "othello": "f5 d6 c3 d3",
+    "connect4": "4 4 5 3",
+    "othello": "f5 d6",
     "chinese-checkers": "",
 }
 
@@ -44,7 +44,7 @@ def line(game: str) -> str:
     if LINES[game]:
         return LINES[game]
     session = Session.start(make(game))
-    for _ in range(4):
+    for _ in range(2):
         session = session.play(session.legal_moves[len(session.legal_moves) // 2])
     return session.text
 

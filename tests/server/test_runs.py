@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tabia.core.locks import FileLock
 from tabia.games import make
 from tabia.players import runs as networks
 from tabia.server.app import create_app
@@ -83,6 +84,15 @@ def test_runs_are_listed_with_their_state(page: TestClient) -> None:
     assert (found["one"]["state"], found["two"]["state"]) == ("stopped", "finished")
     one = found["one"]
     assert (one["game"], one["recipe"], one["iteration"], one["minutes"]) == ("tictactoe", "tictactoe", 3, 0.5)
+
+
+def test_a_run_that_another_process_trains_is_training(folder: Path) -> None:
+    runs = Runs(folder)
+    with FileLock(folder / "one" / ".lock"):
+        assert runs.summary("one")["state"] == "training"
+    assert runs.summary("one")["state"] == "stopped"
+    (folder / "one" / ".lock").touch()  # left by a process that was killed
+    assert runs.summary("one")["state"] == "stopped"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tabia.players.reading import Refused
 
 Spec = Annotated[
-    str, typer.Option("--player", metavar="SPEC", help="The player that analyzes; docs/reference/players.md lists players.")
+    str,
+    typer.Option("--player", metavar="SPEC", help="The player that analyzes; see docs/reference/players.md."),
 ]
 PositionsFile = Annotated[
     Path | None,

@@ -26,8 +26,6 @@ Nearest = Annotated[int, typer.Option(min=1, help="For a run: pair each checkpoi
 Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: the most checkpoints, evenly spaced.")]
 Simulations = Annotated[int, typer.Option(min=0, help="For a run: simulations per move; 0 is the network alone.")]
 
-METHODS = ("bayes", "wandhoven")
-
 app = typer.Typer(cls=DefaultCommandGroup, no_args_is_help=True)
 
 
@@ -122,23 +120,18 @@ def report(
 
 def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float) -> dict[str, Any]:
     from tabia.core.errors import did_you_mean
-    from tabia.evaluation import RatingError, ratings
+    from tabia.evaluation import RatingError
+    from tabia.evaluation.ratings import METHODS
 
-    if method == "wandhoven":
-        if anchor is not None:
-            raise RatingError("--method wandhoven always starts from the first player; leave out --anchor.")
-        in_order = ratings.rate_in_order(records, anchor_elo=anchor_elo)
-        rows = [{"name": name, "elo": elo, "error": None, **_points(records, name)} for name, elo in in_order.items()]
-        return {"method": method, "players": rows}
-    if method != "bayes":
+    if method not in METHODS:
         raise RatingError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
-    found = ratings.rate(records, anchor=anchor, anchor_elo=anchor_elo)
+    found = METHODS[method](records, anchor, anchor_elo)
     rows = [
-        {"name": name, "elo": float(elo), "error": float(error), **_points(records, name)}
-        for name, elo, error in zip(found.names, found.elo, found.error, strict=True)
+        {"name": name, "elo": elo, "error": found.error[name], **_points(records, name)}
+        for name, elo in found.elo.items()
     ]
-    advantage = [float(seat) for seat in found.advantage]
-    return {"method": method, "advantage": advantage, "draw": found.draw, "players": rows}
+    details = {"advantage": list(found.advantage), "draw": found.draw} if found.advantage else {}
+    return {"method": method, **details, "players": rows}
 
 
 def _points(records: Sequence[Record], name: str) -> dict[str, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,6 +101,41 @@ def sequential_elo(opponent: float, points: float, games: int) -> float:
     """
     score = min(max(points / games, 0.5 / games), 1.0 - 0.5 / games)
     return opponent + SCALE * math.log(score / (1.0 - score))
+
+
+class Standings(NamedTuple):
+    """Ratings of all players by one method, by name."""
+
+    elo: dict[str, float]
+    error: dict[str, float | None]  # half the width of the 95% interval; None if the method gives none
+    advantage: tuple[float, ...] = ()  # Elo of each seat over the last
+    draw: float | None = None  # the draw margin in Elo
+
+
+def bayes(records: Sequence[Record], anchor: str | None, anchor_elo: float) -> Standings:
+    """Bayesian ratings with intervals (see `rate`)."""
+    found = rate(records, anchor=anchor, anchor_elo=anchor_elo)
+    return Standings(
+        elo=dict(zip(found.names, map(float, found.elo), strict=True)),
+        error=dict(zip(found.names, map(float, found.error), strict=True)),
+        advantage=tuple(map(float, found.advantage)),
+        draw=found.draw,
+    )
+
+
+def wandhoven(records: Sequence[Record], anchor: str | None, anchor_elo: float) -> Standings:
+    """Wandhoven's sequential ratings (see `rate_in_order`)."""
+    if anchor is not None:
+        raise RatingError("--method wandhoven always starts from the first player; leave out --anchor.")
+    elo = rate_in_order(records, anchor_elo=anchor_elo)
+    return Standings(elo=elo, error=dict.fromkeys(elo))
+
+
+METHODS: dict[str, Callable[[Sequence[Record], str | None, float], Standings]] = {
+    "bayes": bayes,
+    "wandhoven": wandhoven,
+}
+"""Rating methods by the names of `tabia rate --method`."""
 
 
 def _index(name: str, names: Sequence[str]) -> int:

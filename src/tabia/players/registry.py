@@ -1,4 +1,4 @@
-"""From a spec such as `mcts:simulations=800,rule=uct` to a player of a game; docs/reference/players.md lists all options."""
+"""From a spec such as `mcts:simulations=800,rule=uct` to a player; docs/reference/players.md lists all options."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _mcts(game: Game, options: Options) -> Player:
         rollouts=options.whole("rollouts", 1),
         rollout_moves=options.whole("rollout_moves", None, high=2**31 - 1),
         heuristic_weight=options.number("heuristic_weight", 0.0, low=0.0, high=1.0),
-        final=options.word("final", "visits", list(FINAL_RULES)),
+        final=options.word("final", "recommended", list(FINAL_RULES)),
         leaves=options.whole("leaves", 1),
         name=str(options.spec),
     )

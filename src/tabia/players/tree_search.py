@@ -35,7 +35,8 @@ from tabia.search.tree import NO_FAULT
 
 Final = Callable[[Result], Array]
 
-FINAL_RULES: dict[str, Final] = {
+FINAL_RULES: dict[str, Final | None] = {
+    "recommended": None,
     "visits": most_visits,
     "value": best_value,
     "robust": max_robust,
@@ -150,7 +151,8 @@ class MCTSPlayer(TreeSearchPlayer):
     - `rule`: the selection rule;
     - `rollouts`, `rollout_moves`: rollouts per leaf, and their maximum length (default: to the end of the game);
     - `heuristic_weight`: the weight of the game's heuristic in each leaf's value; 1 means no rollouts;
-    - `final`: which action is played: most `visits`, highest `value`, `robust` (both) or `secure`;
+    - `final`: which action is played: the one the rule recommends (`recommended`), most `visits`, highest `value`,
+      `robust` (both) or `secure`;
     - `leaves`: leaves evaluated per step.
     """
 
@@ -163,7 +165,7 @@ class MCTSPlayer(TreeSearchPlayer):
     rollouts: int = 1
     rollout_moves: int | None = None
     heuristic_weight: float = 0.0
-    final: str = "visits"
+    final: str = "recommended"
     leaves: int = 1
     name: str = field(default="", compare=False)
 

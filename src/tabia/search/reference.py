@@ -173,16 +173,6 @@ def back_up(path: Path, values: list[float]) -> None:
         node.totals = [total + seat for total, seat in zip(node.totals, values, strict=True)]
 
 
-def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None) -> int:
-    """The most visited action; a rule that plans its root breaks ties by its ranking, others take the first."""
-    most = max(edge.visits for edge in root.edges.values())
-    leaders = [action for action, edge in root.edges.items() if edge.visits == most]
-    if not rule.plans_root:
-        return leaders[0]
-    ranks = root_ranks(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
-    return best({action: ranks[action] for action in leaders})
-
-
 def expected(rule: Rule, root: Node) -> list[float]:
     """By seat: (own value + N * weighted mean of the visited actions) / (1 + N).
 

@@ -64,6 +64,16 @@ def root_ranks(rule: Rule, root: Node, gumbel: Sequence[float]) -> Scores:
             return scores(rule, root)
 
 
+def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None) -> int:
+    """The most visited action; a rule that plans its root breaks ties by its ranking, others take the first."""
+    most = max(edge.visits for edge in root.edges.values())
+    leaders = [action for action, edge in root.edges.items() if edge.visits == most]
+    if not rule.plans_root:
+        return leaders[0]
+    ranks = root_ranks(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
+    return best({action: ranks[action] for action in leaders})
+
+
 def root_policy(rule: Rule, root: Node, actions: Iterable[int]) -> Scores:
     """The recommended policy over some of the root's actions, normalized."""
     match rule:

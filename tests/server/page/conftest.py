@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the tests of the page need Playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ROOT = Path(__file__).parents[3]
 GAMES = ("tictactoe", "connect4", "othello", "chinese-checkers", "checkers", str(ROOT / "examples" / "nim.py") + ":Nim")
@@ -139,7 +139,8 @@ class Screen:
 
     def violations(self) -> list[str]:
         """What axe finds wrong with what is shown."""
-        axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+        from axe_playwright_python import sync_playwright as axe
+
         found = axe.Axe().run(self.page).response["violations"]
         return [f"{entry['id']}: {entry['nodes'][0]['html'][:200]}" for entry in found]
 
@@ -158,7 +159,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
-        pytest.skip("the tests of the page need Chromium")
+        pytest.fail("The tests of the page need Chromium; install it with your system's package manager.")
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened

@@ -46,8 +46,10 @@ def test_connect4_won_then_rematch_with_sides_swapped(look: Look, server: Server
     screen.wait_until("You won")
     assert screen.page.locator(".win").count() == 1
     assert "four" in screen.title or "4" in screen.title
+    won = screen.id
     screen.page.click("text=Swap sides")
-    screen.page.wait_for_selector('.play[data-status="your move"]')
+    screen.page.wait_for_function("id => document.querySelector('.play').dataset.game !== id", arg=won)
+    screen.page.wait_for_selector('.play[data-ply="7"]')  # the agent may win with its first move
     assert [seat["kind"] for seat in screen.state["seats"]] == ["agent", "human"]
     assert len(screen.state["moves"]) == 7, "the same opening, then the agent's move"
 

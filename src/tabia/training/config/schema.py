@@ -15,6 +15,7 @@ from tabia.core.settings import bounded, check, one_of
 from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
+from tabia.search.rules import RULES
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -24,7 +25,7 @@ Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
 class SearchSettings:
     """[search] The tree search that chooses the moves of self-play."""
 
-    rule: str = one_of("gumbel", "puct")
+    rule: str = one_of("gumbel", *(name for name in RULES if name != "gumbel"))
     simulations: int = bounded(32, 1, 1_000_000)
     fast_simulations: int = bounded(0, 0, 1_000_000)
     """Playout cap randomization: simulations of a fast search, whose policy is not learned; 0: every search is full."""

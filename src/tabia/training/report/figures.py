@@ -109,7 +109,7 @@ def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
         "losses",
         Panel(policy, f"policy loss:\n{divergence[config.learner.policy_loss]}", bottom=0.0),
         Panel(value, f"value loss:\n{unit[config.learner.value_loss]}"),
-        Panel(series.curve(lines, "loss_final_position"), "final position,\nnats"),
+        *(Panel(series.curve(lines, name), series.loss_title(name)) for name in series.auxiliary_losses(lines)),
     )
 
 

@@ -187,8 +187,7 @@ def _learning(found: Contents) -> list[str]:
     if not learned:
         return ["## Learning", "Learning had not started: the replay buffer was still filling."]
     columns = dict(_LEARNED)
-    if found.config.network.final_position:
-        columns |= _FINAL_POSITION
+    columns |= {series.loss_title(name): (name, ".4f") for name in series.auxiliary_losses(learned)}
     if not found.config.learner.mask_illegal:
         columns |= _ILLEGAL
     rows = [
@@ -227,7 +226,6 @@ _LEARNED = {
     "target's entropy": ("target_entropy", ".3f"),
     "learning rate": ("learning_rate", ".1e"),
 }
-_FINAL_POSITION = {"final position loss": ("loss_final_position", ".4f")}
 _ILLEGAL = {"on illegal moves": ("illegal", ".2%")}  # as in Schulte 2021; meaningful if they are not masked
 
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from tabia.core.text import printable, shorten
+
 Line = dict[str, Any]
 T = TypeVar("T")
 
@@ -20,6 +22,25 @@ class Curve(NamedTuple):
 
     def __bool__(self) -> bool:
         return len(self.iterations) > 0
+
+
+def auxiliary_losses(lines: Sequence[Line]) -> list[str]:
+    """The metrics of loss terms besides policy and value, in order of appearance.
+
+    >>> auxiliary_losses([{"loss_total": 1.0, "loss_policy": 0.6, "loss_value": 0.3, "loss_final_position": 0.1}])
+    ['loss_final_position']
+    """
+    names = dict.fromkeys(name for line in lines for name in line if name.startswith("loss_"))
+    return [name for name in names if name not in ("loss_total", "loss_policy", "loss_value")]
+
+
+def loss_title(name: str) -> str:
+    """The title of a loss term.
+
+    >>> loss_title("loss_final_position")
+    'final position loss'
+    """
+    return f"{printable(shorten(name)).removeprefix('loss_').replace('_', ' ')} loss"
 
 
 def curve(

@@ -47,10 +47,10 @@ export class Motion {
       this.run(moved, [{ transform: "scale(0.4)", opacity: 0.2 }, { transform: "scale(1)", opacity: 1 }]);
     }
     for (const cell of after.flipped ?? []) {
-      const before = root.querySelector(`[data-gone="${cell}"]`);
-      if (after.pieces[cell] < 0) this.run(before, [{ opacity: 1 }, { opacity: 0 }]);
+      const old = root.querySelector(`[data-gone="${cell}"]`);
+      if (after.pieces[cell] < 0) this.run(old, [{ opacity: 1 }, { opacity: 0 }]);
       else {
-        this.run(before, [{ opacity: 1, transform: "scaleX(1)" }, { opacity: 1, transform: "scaleX(0)" }]);
+        this.run(old, [{ opacity: 1, transform: "scaleX(1)" }, { opacity: 1, transform: "scaleX(0)" }]);
         this.run(find(cell), [{ transform: "scaleX(0)" }, { transform: "scaleX(1)" }], LENGTH);
       }
     }

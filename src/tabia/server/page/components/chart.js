@@ -90,14 +90,13 @@ class Chart extends Element {
     });
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
     const options = {
-      width: this.clientWidth || 600, height: this.height, padding: [10, 14, 0, 0], series, bands, cursor: { sync: { key: "tabia" }, drag: { x: false, y: false } }, scales: { x: { time: false, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [this.span ? 0 : low, Math.max(this.span, high, low + 1)] } }, legend: { live: true },
+      width: this.clientWidth || 600, height: this.height, padding: [10, 14, 0, 0], series, bands, cursor: { sync: { key: "tabia" }, drag: { x: false, y: false } }, scales: { x: { time: false, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [this.span ? 0 : low, Math.max(this.span, high, low + 1)] } }, legend: { live: true }, hooks: { ready: [() => setTimeout(() => this.readLast())] },
       axes: [{ ...axis, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.time ? duration(tick) : figure(tick))) },
         { ...axis, size: 58, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (this.unit !== "%" ? figure(tick) : ticks[1] - ticks[0] < 0.0099 ? `${(100 * tick).toFixed(1)}%` : percent(tick))) }],
     };
     this.plot = new uPlot(/** @type {any} */ (options), this.table, /** @type {HTMLElement} */ (this.querySelector(".plot")));
     this.built = this.shape;
     this.plot.over.addEventListener("mouseleave", () => setTimeout(() => this.readLast()));
-    this.readLast();
   }
 
   /** @param {MouseEvent} event */

@@ -254,13 +254,14 @@ class Review extends Element {
     const { game, seats } = this.record;
     const humans = seats.some((/** @type {any} */ seat) => seat.kind === "human");
     const level = this.entry.levels.find((/** @type {any} */ entry) => entry.default) ?? this.entry.levels[0];
-    const mover = this.position.mover;
+    const moves = this.lineKey;
+    const position = this.positions.get(moves) ?? (await api.position(game, moves)).position; // The one shown may be a step behind.
     const wanted = seats.map((/** @type {any} */ seat, /** @type {number} */ index) => {
-      if (humans ? seat.kind === "human" : index === mover) return { kind: "human" };
+      if (humans ? seat.kind === "human" : index === position.mover) return { kind: "human" };
       return { kind: "agent", agent: seat.agent ?? level.id };
     });
     try {
-      const state = await api.create({ game, seats: wanted, moves: this.lineKey });
+      const state = await api.create({ game, seats: wanted, moves });
       go("play", state.id);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
@@ -289,13 +290,14 @@ class Review extends Element {
     const line = tree.line();
     const played = line[tree.current.ply]?.move.move ?? null;
     const kind = this.overlay === "exact" && !(store.prefs.exact && entry.exact) ? "none" : this.overlay;
-    const marks = kind === "none" || position.over ? [] : entries(analysis, position.legal, /** @type {any} */ (kind), played);
+    const isCurrent = this.positions.get(this.lineKey) === position; // Otherwise the position is still being fetched.
+    const marks = kind === "none" || position.over || !isCurrent ? [] : entries(analysis, position.legal, /** @type {any} */ (kind), played);
     const title = this.record.id || this.record.result ? headline(this.record) : `${entry.name}, ${plural(tree.end.ply, "move")}`;
     return html`<div class="review">
       <section class="center">
         <div class="status"><h1>${title}</h1><span class="soft">Move ${tree.current.ply} of ${line.length}</span></div>
         <p class="line" aria-live="polite">${this.message || (tree.isVariation ? html`Variation. <button class="plain" @click=${this.back}>Back to the game</button>` : " ")}</p>
-        <tabia-board .board=${oriented(entry.board, this.flip)} .position=${position} .colors=${entry.seat_names} .label=${`${entry.name} board`} .interactive=${!position.over} .overlay=${marks}
+        <tabia-board .board=${oriented(entry.board, this.flip)} .position=${position} .colors=${entry.seat_names} .label=${`${entry.name} board`} .interactive=${!position.over && isCurrent} .overlay=${marks}
           @move=${(/** @type {CustomEvent} */ event) => this.play(event.detail)} @refused=${(/** @type {CustomEvent} */ event) => { this.message = event.detail.reason; }}></tabia-board>
         <div class="stepper"><button class="square" aria-label="To the start" @click=${() => this.seek(0)}>${icon("first")}</button><button class="square" aria-label="One move back" @click=${() => this.step(-1)}>${icon("back")}</button>
           <input type="range" data-keys="page" aria-label="Move" min="0" max=${line.length} .value=${String(tree.current.ply)} @input=${(/** @type {any} */ event) => this.seek(Number(event.target.value))}>
