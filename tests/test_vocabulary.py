@@ -125,6 +125,7 @@ def files(*suffixes: str) -> list[Path]:
     """The tracked files with one of some endings."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = [name for name in listed.splitlines() if name.endswith(suffixes) and name not in SKIPPED]
+    names = [name for name in names if "/vendor/" not in name]  # named by others
     return [Path(name) for name in names if (ROOT / name).exists()]
 
 

@@ -158,7 +158,7 @@ async def recipes(request: Request, game: GameId) -> list[dict[str, Any]]:
 
 def _allowed(runs: Runs) -> Runs:
     if not runs.allowed:
-        raise Forbidden("This server does not train; start `tabia play` without --no-training.")
+        raise Forbidden("This server does not start training runs.")
     return runs
 
 
