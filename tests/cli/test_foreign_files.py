@@ -323,8 +323,8 @@ def test_seeds_out_of_range(words: list[str], seed: str) -> None:
     ("id", "words"),
     [
         ("chinese-checkers:moves_each=1000000000", "of at most 9 digits"),
-        ("chinese-checkers:moves_each=999999999", "from 1 to 100,000 moves"),
-        ("checkers:limit=999999999", "after 1 to 100,000 actions"),
+        ("chinese-checkers:moves_each=999999999", "expected 1 to 100,000 moves"),
+        ("checkers:limit=999999999", "limit from 1 to 100,000"),
     ],
 )
 def test_games_beyond_the_longest_length(id: str, words: str) -> None:

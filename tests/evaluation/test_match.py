@@ -174,7 +174,7 @@ def test_the_sequential_test_stops_early_after_whole_rounds() -> None:
 
 def test_three_seats_play_sets_of_six() -> None:
     game = make("connect:rows=4,columns=5,line=3,players=3")
-    one, two = RandomPlayer(game, "one"), RandomPlayer(game, "two")
+    one, two = RandomPlayer(game, name="one"), RandomPlayer(game, name="two")
     played = play(Match(game, (one, two), games=30, seed=2))
     assert len(played.records) == 30
     for first in range(0, 30, 6):

@@ -73,7 +73,7 @@ def test_another_game_is_refused(folder):
     path = trained("race.py:Race:goal=9", folder / "weights.safetensors")
     (folder / "other.py").write_text(RACE.replace("-1.0)", "-0.5)"), encoding="utf-8")
     for other in ("race.py:Race", "race.py:Race:goal=8", "other.py:Race:goal=9", "nim.py:Nim", "tictactoe"):
-        with pytest.raises(PlayerError, match=r"holds a network for race.py:Race:goal=9, not for"):
+        with pytest.raises(PlayerError, match=r"contains a network for race.py:Race:goal=9, not for"):
             runs.load(make(other), path)
 
 

@@ -154,10 +154,10 @@ def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None
     game = games.make("connect3")
     states = starts(game, 16)
     players.make("random:epsilon=0.5", game).choose(states, jax.random.key(0))
-    programs = modifiers._strayed._cache_size()
+    programs = modifiers._modify._cache_size()
     for text in ("random:epsilon=0.1", "random:temperature=2", "random:temperature=0.3,epsilon=0.2"):
         players.make(text, game).choose(states, jax.random.key(0))
-    assert modifiers._strayed._cache_size() == programs
+    assert modifiers._modify._cache_size() == programs
 
 
 def test_epsilon_and_random_moves() -> None:
@@ -173,7 +173,7 @@ def test_epsilon_and_random_moves() -> None:
     actions = np.asarray(opening.choose(states, jax.random.key(0), ply).actions)
     assert np.array_equal(actions[ply >= 2], own[ply >= 2])
     assert abs(np.mean(actions[ply < 2] != own[ply < 2]) - 0.75) < 5 * np.sqrt(0.25 / 2000)
-    with pytest.raises(players.PlayerError, match="how many moves"):
+    with pytest.raises(players.PlayerError, match="the number of moves played"):
         opening.choose(states, jax.random.key(0))
 
 

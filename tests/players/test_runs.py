@@ -74,7 +74,7 @@ def test_missing_files_are_reported(run: Path, tmp_path: Path) -> None:
     with pytest.raises(players.PlayerError, match="one network"):
         players.make(f"network:{run / 'checkpoints' / '000005'}@5", CONNECT3)
     (tmp_path / "junk.safetensors").write_bytes(b"not weights")
-    with pytest.raises(TabiaError, match="holds no weights"):
+    with pytest.raises(TabiaError, match="is not a valid weights file"):
         players.make(f"network:{tmp_path / 'junk.safetensors'}", CONNECT3)
 
 

@@ -17,7 +17,8 @@ from tabia import games
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Search, Uct
-from tabia.search.reference import Reference, expected, final_move
+from tabia.search.reference import Reference, expected
+from tabia.search.reference_rules import final_move
 from tabia.search.rules.puct import Reduced, as_loss, as_parent
 
 from .comparing import TOLERANCE, ByLane, differences, lane_of

@@ -7,6 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,8 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
                 return found
         return found
 
-    found = asyncio.run(asyncio.wait_for(follow(), 20))
+    with ThreadPoolExecutor(1) as pool:  # Playwright may keep a loop running in this thread
+        found = pool.submit(lambda: asyncio.run(asyncio.wait_for(follow(), 20))).result()
     assert [(name, content.get("iteration")) for name, content in found] == [
         ("metrics", 3),
         ("state", 3),

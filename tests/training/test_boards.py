@@ -66,7 +66,7 @@ def test_boards_that_do_not_share_a_network_are_refused() -> None:
         Plan(replace(BOARDS, other_boards=("tictactoe",))).check()
     with pytest.raises(TrainingError, match="twice"):
         Plan(replace(BOARDS, other_boards=(WIDE, WIDE))).check()
-    with pytest.raises(TrainingError, match="list of texts"):
+    with pytest.raises(TrainingError, match="list of strings"):
         replace(BOARDS, other_boards=WIDE)
     with pytest.raises(TrainingError, match="before learning begins: 1 iterations"):
         Plan(replace(BOARDS.changed({"replay.min_positions": 200}), iterations=2)).check()

@@ -34,7 +34,7 @@ class CommandGroup(TyperGroup):
             return super().invoke(ctx)
         except Exception as error:
             # Looked up, not imported: it imports JAX, and without JAX none of its errors can occur.
-            errors = sys.modules.get("tabia.games.errors")
+            errors = sys.modules.get("tabia.core.errors")
             refusal = error if isinstance(error, TabiaError) else errors and errors.refusal_in(error)
             if refusal is None:
                 raise
@@ -56,7 +56,7 @@ _default_showwarning = warnings.showwarning
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> None:
-    errors = sys.modules.get("tabia.games.errors")
+    errors = sys.modules.get("tabia.core.errors")
     if errors is not None and issubclass(category, errors.TabiaWarning):
         typer.echo(f"tabia: warning: {message}", err=True)
     else:

@@ -151,6 +151,8 @@ def _place(what: str) -> Path:
         return shipped_folder(what)
     if path is not None and path.is_dir():
         raise PlayerError(f"{plain(what)} is not a run: it has neither checkpoints nor {WEIGHTS}.")
+    if path is not None and path.exists():
+        raise PlayerError(f"{plain(what)} is not a run: it is neither a directory nor a regular file.")
     hint = f" {did_you_mean(what, shipped())}" if shipped() else ""
     raise PlayerError(
         f"There is no run {quote(what)}: no such directory or file, and no shipped agent of that name "
