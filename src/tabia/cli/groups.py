@@ -34,7 +34,7 @@ class CommandGroup(TyperGroup):
             return super().invoke(ctx)
         except Exception as error:
             # Looked up, not imported: it imports JAX, and without JAX none of its errors can occur.
-            errors = sys.modules.get("tabia.core.errors")
+            errors = sys.modules.get("tabia.games.errors")
             refusal = error if isinstance(error, TabiaError) else errors and errors.refusal_in(error)
             if refusal is None:
                 raise
