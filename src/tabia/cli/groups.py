@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tabia.core.errors import TabiaError
+from tabia.core.errors import TabiaError, TabiaWarning
 from tabia.core.text import printable
 
 EXIT_REFUSED = 2
@@ -56,8 +56,7 @@ _default_showwarning = warnings.showwarning
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> None:
-    errors = sys.modules.get("tabia.core.errors")
-    if errors is not None and issubclass(category, errors.TabiaWarning):
+    if issubclass(category, TabiaWarning):
         typer.echo(f"tabia: warning: {message}", err=True)
     else:
         _default_showwarning(message, category, *where, **named)
