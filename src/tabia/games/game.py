@@ -242,3 +242,21 @@ def square_symmetries(size: int, action_of_cell: Callable[[np.ndarray], np.ndarr
     board = np.arange(size * size).reshape(size, size)
     turned = [np.rot90(side, quarter).reshape(-1) for side in (board, board.T) for quarter in range(4)]
     return tuple(Symmetry(cells, action_of_cell(np.argsort(cells))) for cells in turned)
+
+
+def result_types(game: Game) -> dict[str, str]:
+    """The dtype and shape that each method must return, such as `bool[7]`.
+
+    >>> from tabia.games import make
+    >>> result_types(make("connect3"))["scores"]
+    'float32[2]'
+    """
+    seats = [game.num_players]
+    return {
+        "legal": f"bool{[game.num_actions]}",
+        "mover": "int32[]",
+        "over": "bool[]",
+        "scores": f"float32{seats}",
+        "observe": f"float32{[*game.observation_shape]}",
+        **({"heuristic": f"float32{seats}"} if game.has_heuristic else {}),
+    }

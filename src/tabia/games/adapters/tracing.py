@@ -19,7 +19,7 @@ import numpy as np
 
 from tabia.games.adapters.source import Source, line_of
 from tabia.games.errors import GameError
-from tabia.games.game import Game
+from tabia.games.game import Game, result_types
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     # The error, a part of its message, and what to do. The first match counts.
@@ -113,15 +113,7 @@ class _Check:
 
     def answers(self, state: Any) -> None:
         """Check the shape and dtype of every result."""
-        game, seats = self.game, [self.game.num_players]
-        expected = {
-            "legal": f"bool{[game.num_actions]}",
-            "mover": "int32[]",
-            "over": "bool[]",
-            "scores": f"float32{seats}",
-            "observe": f"float32{[*game.observation_shape]}",
-            **({"heuristic": f"float32{seats}"} if game.has_heuristic else {}),
-        }
+        expected = result_types(self.game)
         for method, kind in expected.items():
             self.expect(method, self.trace(method, state).answer, kind)
         self.expect("observe", self.trace("observe", state, seat=jnp.int32(0)).answer, expected["observe"])

@@ -13,7 +13,7 @@ import numpy as np
 
 from tabia.games import registry
 from tabia.games.errors import GameError
-from tabia.games.game import Game, State
+from tabia.games.game import Game, State, result_types
 from tabia.games.laws.law import DoesNotApply, Law, first_line
 
 
@@ -70,16 +70,7 @@ def keeps_shapes(game: Game) -> str | None:
 
 def answers_in_shape(game: Game) -> str | None:
     """Answers have their shapes: legal bool[A], mover int32, over bool, scores float32[P], observe float32[H, W, C]."""
-    seats = [game.num_players]
-    expected = {
-        "legal": f"bool{[game.num_actions]}",
-        "mover": "int32[]",
-        "over": "bool[]",
-        "scores": f"float32{seats}",
-        "observe": f"float32{[*game.observation_shape]}",
-        **({"heuristic": f"float32{seats}"} if game.has_heuristic else {}),
-    }
-    for name, kind in expected.items():
+    for name, kind in result_types(game).items():
         answer = _kind(jax.eval_shape(getattr(game, name), _start(game)))
         if answer != kind:
             return f"{name} gives {answer}; expected {kind}."
