@@ -30,7 +30,7 @@ class Server:
     def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
         headers = {"content-type": "application/json", "origin": self.url}
         content = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/api/{path}", content, headers)) as answer:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/api/v1/{path}", content, headers)) as answer:
             return json.load(answer)
 
     def game(self, game: str, *agents: str | None, moves: str = "") -> str:

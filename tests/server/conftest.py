@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tabia.server.app import create_app
-from tabia.server.context import Context, make_context
+from tabia.server.web.app import create_app
+from tabia.server.web.context import Context, make_context
 
 HOST = "testserver"
 
@@ -49,7 +49,7 @@ def start(client: TestClient, game: str = "tictactoe", *agents: str | None, move
     seats = [
         {"kind": "human"} if agent is None else {"kind": "agent", "agent": agent} for agent in agents or (None, None)
     ]
-    found = client.post("/api/games", json={"game": game, "seats": seats, "moves": moves})
+    found = client.post("/api/v1/games", json={"game": game, "seats": seats, "moves": moves})
     assert found.status_code == 201, found.text
     return found.json()
 
@@ -59,7 +59,7 @@ def play(client: TestClient, state: dict[str, Any], *moves: str) -> dict[str, An
     for move in moves:
         action = next(entry["action"] for entry in state["position"]["legal"] if entry["move"] == move)
         answer = client.post(
-            f"/api/games/{state['id']}/moves", json={"ply": state["position"]["ply"], "action": action}
+            f"/api/v1/games/{state['id']}/moves", json={"ply": state["position"]["ply"], "action": action}
         )
         assert answer.status_code == 200, answer.text
         state = answer.json()
@@ -70,7 +70,7 @@ def wait(client: TestClient, id: str, *, seconds: float = 60.0) -> dict[str, Any
     """The game once no agent is thinking."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        state = client.get(f"/api/games/{id}").json()
+        state = client.get(f"/api/v1/games/{id}").json()
         if state["status"] != "thinking":
             return state
         time.sleep(0.02)

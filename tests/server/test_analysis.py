@@ -13,8 +13,8 @@ from tabia.cli.main import app as command
 from tabia.games import make
 from tabia.games.session import Session
 from tabia.players import Analysis
-from tabia.server.context import Context
-from tabia.server.review import Turn, mattered
+from tabia.server.analysis.review import Turn, mattered
+from tabia.server.web.context import Context
 
 LINES = {
     "connect4": "4 4 5 3",
@@ -56,7 +56,7 @@ def test_analyses_and_reviews_equal_the_command(client: TestClient, parts: Conte
     assert spec.startswith("az:") and spec.endswith("simulations=64")
     words = moves.split()
     wanted = {ply: printed(game, spec, " ".join(words[:ply])) for ply in (0, len(words) - 1, len(words))}
-    found = client.get("/api/analyze", params={"game": game, "moves": moves}).json()
+    found = client.get("/api/v1/analyze", params={"game": game, "moves": moves}).json()
     assert found == wanted[len(words)]
     positions = [content for name, content in events(review(client, game, moves)) if name == "position"]
     assert [position["ply"] for position in positions] == list(range(len(words) + 1))
@@ -71,10 +71,10 @@ def test_analyses_and_reviews_equal_the_command(client: TestClient, parts: Conte
 def test_explanations_equal_the_command(client: TestClient, parts: Context, game: str) -> None:
     entry, moves = parts.catalog.game(game), line(game)
     wanted = printed(game, entry.agents[entry.analyst].spec, moves)
-    shown = client.get("/api/explain", params={"game": game, "moves": moves, "simulations": 64}).json()
+    shown = client.get("/api/v1/explain", params={"game": game, "moves": moves, "simulations": 64}).json()
     assert shown["search"] == wanted
     assert sum(child["visits"] for child in shown["tree"]["children"]) <= 64
-    legal = client.get("/api/position", params={"game": game, "moves": moves}).json()["position"]["legal"]
+    legal = client.get("/api/v1/position", params={"game": game, "moves": moves}).json()["position"]["legal"]
     actions = {entry["move"]: entry["action"] for entry in legal}
     assert all(child["action"] == actions[child["move"]] for child in shown["tree"]["children"])
     assert shown["tree"]["value"] == shown["search"]["expected"][shown["search"]["mover"]]
@@ -84,7 +84,7 @@ def test_explanations_equal_the_command(client: TestClient, parts: Context, game
 
 
 def review(client: TestClient, game: str, moves: str) -> str:
-    answer = client.get("/api/review", params={"game": game, "moves": moves})
+    answer = client.get("/api/v1/review", params={"game": game, "moves": moves})
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
     return answer.text
 
@@ -102,7 +102,7 @@ def test_a_review_finds_the_losing_move_of_tic_tac_toe(client: TestClient) -> No
 
 def test_the_truth_comes_with_an_analysis_when_asked(client: TestClient) -> None:
     params = {"game": "tictactoe", "moves": "b2", "exact": 1}
-    found = client.get("/api/analyze", params=params).json()["exact"]
+    found = client.get("/api/v1/analyze", params=params).json()["exact"]
     corners = {"a1", "a3", "c1", "c3"}
     assert {move for move, word in found["outcome"].items() if word == "draw"} == corners
     assert all(found["outcome"][move] == "loss" for move in set(found["outcome"]) - corners)
@@ -110,7 +110,7 @@ def test_the_truth_comes_with_an_analysis_when_asked(client: TestClient) -> None
 
 
 def test_explain_shows_the_network_the_search_and_the_truth(client: TestClient) -> None:
-    shown = client.get("/api/explain", params={"game": "tictactoe", "moves": "b2", "simulations": 4}).json()
+    shown = client.get("/api/v1/explain", params={"game": "tictactoe", "moves": "b2", "simulations": 4}).json()
     assert shown["network"] == printed("tictactoe", "network:tictactoe", "b2")
     assert shown["search"] == printed("tictactoe", "az:tictactoe,simulations=4", "b2")
     assert sum(shown["search"]["visits"].values()) == 4

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from tabia.server.context import Context
+from tabia.server.web.context import Context
 from tests.server.conftest import play, start, wait
 
 STATE_KEYS = {"id", "game", "created", "seats", "moves", "position", "status"}
@@ -17,7 +17,7 @@ SEAT_KEYS = {"kind", "name", "agent", "elo", "error", "color", "about"}
 
 
 def test_the_catalog_lists_games_with_boards_levels_and_openings(client: TestClient) -> None:
-    found = client.get("/api/catalog").json()
+    found = client.get("/api/v1/catalog").json()
     assert found["default"] == "tictactoe" and found["mode"] == "local" and found["runs_allowed"] is True
     games = {game["id"]: game for game in found["games"]}
     assert {"connect4", "othello", "checkers", "chinese-checkers", "tictactoe"} <= set(games)
@@ -30,7 +30,7 @@ def test_the_catalog_lists_games_with_boards_levels_and_openings(client: TestCli
     for game in found["games"]:
         assert game["analyst"] in {level["id"] for level in game["levels"]}
         for opening in game["openings"]:
-            answer = client.get("/api/position", params={"game": game["id"], "moves": opening["moves"]})
+            answer = client.get("/api/v1/position", params={"game": game["id"], "moves": opening["moves"]})
             assert answer.status_code == 200 and not answer.json()["position"]["over"]
 
 
@@ -41,8 +41,8 @@ def test_two_people_play_a_game_to_its_end(client: TestClient, game: dict[str, A
     assert end["status"] == "over" and end["position"]["line"] == [2, 4, 6]
     assert end["result"]["text"] == "X won with three in a row"
     assert end["version"] == game["version"] + 5
-    assert client.get(f"/api/games/{game['id']}").json() == end
-    listed = client.get("/api/games", params={"finished": True, "game": "tictactoe"}).json()["games"]
+    assert client.get(f"/api/v1/games/{game['id']}").json() == end
+    listed = client.get("/api/v1/games", params={"finished": True, "game": "tictactoe"}).json()["games"]
     summary = next(entry for entry in listed if entry["id"] == game["id"])
     assert summary["plies"] == 5 and summary["result"]["text"] == end["result"]["text"]
 
@@ -62,19 +62,19 @@ def test_an_agent_answers_and_the_result_names_you_and_it(client: TestClient) ->
 
 def test_a_stale_move_gets_the_state_and_changes_nothing(client: TestClient, game: dict[str, Any]) -> None:
     after = play(client, game, "b2")
-    answer = client.post(f"/api/games/{game['id']}/moves", json={"ply": 0, "action": 0})
+    answer = client.post(f"/api/v1/games/{game['id']}/moves", json={"ply": 0, "action": 0})
     assert answer.status_code == 409 and answer.json()["state"] == after
-    assert answer.json()["error"].startswith("The game is at move 1, not 0")
+    assert answer.json()["detail"].startswith("The game is at move 1, not 0")
 
 
 @pytest.mark.parametrize("action", [4, 9, 10_000_000])
 def test_an_illegal_move_is_refused_in_one_sentence(client: TestClient, game: dict[str, Any], action: int) -> None:
     after = play(client, game, "b2")
-    answer = client.post(f"/api/games/{game['id']}/moves", json={"ply": 1, "action": action})
-    assert answer.status_code == 422 and answer.json()["error"].count("\n") == 0
+    answer = client.post(f"/api/v1/games/{game['id']}/moves", json={"ply": 1, "action": action})
+    assert answer.status_code == 422 and answer.json()["detail"].count("\n") == 0
     if action == 4:
-        assert answer.json()["error"] == "'b2' is not legal here. Legal moves: a3 b3 c3 a2 c2 a1 b1 c1."
-    assert client.get(f"/api/games/{game['id']}").json() == after
+        assert answer.json()["detail"] == "'b2' is not legal here. Legal moves: a3 b3 c3 a2 c2 a1 b1 c1."
+    assert client.get(f"/api/v1/games/{game['id']}").json() == after
 
 
 def test_undo_goes_back_to_the_turn_of_a_person(client: TestClient) -> None:
@@ -83,26 +83,26 @@ def test_undo_goes_back_to_the_turn_of_a_person(client: TestClient) -> None:
     played = play(client, state, "b2")
     played = wait(client, state["id"]) if played["status"] == "thinking" else played
     assert played["position"]["ply"] == 2
-    back = client.post(f"/api/games/{state['id']}/undo", json={"ply": 2}).json()
+    back = client.post(f"/api/v1/games/{state['id']}/undo", json={"ply": 2}).json()
     assert (
         back["position"]["ply"] == 0 and back["position"]["pieces"] == [-1] * 9 and back["version"] > played["version"]
     )
-    answer = client.post(f"/api/games/{state['id']}/undo", json={"ply": 0})
-    assert answer.status_code == 422 and "take back" in answer.json()["error"]
+    answer = client.post(f"/api/v1/games/{state['id']}/undo", json={"ply": 0})
+    assert answer.status_code == 422 and "take back" in answer.json()["detail"]
 
 
 def test_undo_stops_at_the_opening_and_takes_back_a_resignation(client: TestClient) -> None:
     state = start(client, "tictactoe", moves="b2 a1")
     assert state["opening_plies"] == 2 and state["can"]["undo"] is False
-    resigned = client.post(f"/api/games/{state['id']}/resign", json={"ply": 2, "seat": 0}).json()
+    resigned = client.post(f"/api/v1/games/{state['id']}/resign", json={"ply": 2, "seat": 0}).json()
     assert (resigned["status"], resigned["result"]["text"], resigned["result"]["winner"]) == ("over", "X resigned", 1)
-    back = client.post(f"/api/games/{state['id']}/undo", json={"ply": 2}).json()
+    back = client.post(f"/api/v1/games/{state['id']}/undo", json={"ply": 2}).json()
     assert back["status"] == "your move" and back["position"]["ply"] == 2
 
 
 def test_rematch_keeps_the_opening_and_swaps_the_seats(client: TestClient) -> None:
     state = start(client, "tictactoe", None, "classical:random", moves="b2 a1")
-    answer = client.post(f"/api/games/{state['id']}/rematch", json={"swap": True})
+    answer = client.post(f"/api/v1/games/{state['id']}/rematch", json={"swap": True})
     new = answer.json()
     assert answer.status_code == 201 and new["id"] != state["id"] and new["opening_plies"] == 2
     assert [seat["kind"] for seat in new["seats"]] == ["agent", "human"]
@@ -111,12 +111,12 @@ def test_rematch_keeps_the_opening_and_swaps_the_seats(client: TestClient) -> No
 
 def test_the_level_changes_in_mid_game(client: TestClient) -> None:
     state = start(client, "tictactoe", None, "classical:random")
-    changed = client.post(f"/api/games/{state['id']}/level", json={"seat": 1, "agent": "exact:perfect"})
+    changed = client.post(f"/api/v1/games/{state['id']}/level", json={"seat": 1, "agent": "exact:perfect"})
     assert changed.json()["seats"][1]["name"] == "Perfect"
     for seat, agent in ((0, "exact:perfect"), (7, "exact:perfect")):
-        answer = client.post(f"/api/games/{state['id']}/level", json={"seat": seat, "agent": agent})
+        answer = client.post(f"/api/v1/games/{state['id']}/level", json={"seat": seat, "agent": agent})
         assert answer.status_code == 422
-    answer = client.post(f"/api/games/{state['id']}/level", json={"seat": 1, "agent": "az:/etc/passwd"})
+    answer = client.post(f"/api/v1/games/{state['id']}/level", json={"seat": 1, "agent": "az:/etc/passwd"})
     assert answer.status_code == 404
 
 
@@ -128,12 +128,12 @@ def test_three_seats_play_and_nobody_can_resign(client: TestClient) -> None:
     play(client, state, hop["move"])
     after = wait(client, state["id"])
     assert after["position"]["ply"] == 3 and after["status"] == "your move"
-    answer = client.post(f"/api/games/{state['id']}/resign", json={"ply": 3, "seat": 0})
+    answer = client.post(f"/api/v1/games/{state['id']}/resign", json={"ply": 3, "seat": 0})
     assert answer.status_code == 422
 
 
 def test_a_screen_hears_every_change_and_a_second_one_the_same(client: TestClient, game: dict[str, Any]) -> None:
-    address = f"/api/games/{game['id']}/live"
+    address = f"/api/v1/games/{game['id']}/live"
     with client.websocket_connect(address) as one, client.websocket_connect(address) as other:
         assert one.receive_json() == other.receive_json() == {"type": "state", "state": game}
         after = play(client, game, "b2")
@@ -144,30 +144,30 @@ def test_a_screen_hears_every_change_and_a_second_one_the_same(client: TestClien
 
 
 def test_a_screen_of_an_unknown_game_is_closed(client: TestClient) -> None:
-    with pytest.raises(WebSocketDisconnect) as closed, client.websocket_connect("/api/games/nothing/live"):
+    with pytest.raises(WebSocketDisconnect) as closed, client.websocket_connect("/api/v1/games/nothing/live"):
         pass
     assert closed.value.code == 4404
 
 
 def test_a_hint_says_what_the_solver_knows(client: TestClient) -> None:
     state = start(client, "tictactoe", moves="b2 a2")
-    found = client.get(f"/api/games/{state['id']}/hint", params={"ply": 2}).json()
+    found = client.get(f"/api/v1/games/{state['id']}/hint", params={"ply": 2}).json()
     # X threatens, O must block, X has two threats at once: the third stone from here wins.
     assert found["text"] == "Keeps the win in 3 moves." and found["path"] == [found["action"]]
-    assert client.get(f"/api/games/{state['id']}/hint", params={"ply": 1}).status_code == 409
+    assert client.get(f"/api/v1/games/{state['id']}/hint", params={"ply": 1}).status_code == 409
 
 
 def test_a_record_reads_back_to_the_same_game(client: TestClient, game: dict[str, Any]) -> None:
     play(client, game, "b2", "a1", "c3")
-    record = client.get(f"/api/games/{game['id']}/record")
+    record = client.get(f"/api/v1/games/{game['id']}/record")
     assert "attachment" in record.headers["content-disposition"]
-    found = client.post("/api/import", json={"text": record.text})
+    found = client.post("/api/v1/import", json={"text": record.text})
     assert found.json() == {"game": "tictactoe", "moves": "b2 a1 c3"}
-    assert client.post("/api/import", json={"text": "b2a1c3"}).json() == {"game": "tictactoe", "moves": "b2 a1 c3"}
-    assert client.post("/api/import", json={"text": "4453", "game": "connect4"}).json()["moves"] == "4 4 5 3"
+    assert client.post("/api/v1/import", json={"text": "b2a1c3"}).json() == {"game": "tictactoe", "moves": "b2 a1 c3"}
+    assert client.post("/api/v1/import", json={"text": "4453", "game": "connect4"}).json()["moves"] == "4 4 5 3"
     for text in ("zz", "tabia games 1\n\nbroken", record.text.replace("tictactoe", "evil.py:Game")):
-        answer = client.post("/api/import", json={"text": text})
-        assert 400 <= answer.status_code < 500 and answer.json()["error"]
+        answer = client.post("/api/v1/import", json={"text": text})
+        assert 400 <= answer.status_code < 500 and answer.json()["detail"]
 
 
 def test_a_game_continues_at_the_same_ply_after_a_restart(parts: Context, client: TestClient) -> None:
@@ -175,6 +175,6 @@ def test_a_game_continues_at_the_same_ply_after_a_restart(parts: Context, client
     play(client, state, "b2")
     before = wait(client, state["id"])
     parts.hub._games.clear()  # what a new process knows
-    after = client.get(f"/api/games/{state['id']}").json()
+    after = client.get(f"/api/v1/games/{state['id']}").json()
     assert after == before
     assert play(client, after, after["position"]["legal"][0]["move"])["position"]["ply"] == 3

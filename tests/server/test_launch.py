@@ -39,13 +39,13 @@ class Running:
             return answer.status, json.loads(answer.read())
 
     def new_game(self) -> dict[str, Any]:
-        status, state = self.ask("POST", "/api/games", {"game": GAME, "seats": [{"kind": "human"}] * 2})
+        status, state = self.ask("POST", "/api/v1/games", {"game": GAME, "seats": [{"kind": "human"}] * 2})
         assert status == 201
         return state
 
     def move(self, state: dict[str, Any], action: int) -> dict[str, Any]:
         status, after = self.ask(
-            "POST", f"/api/games/{state['id']}/moves", {"ply": state["position"]["ply"], "action": action}
+            "POST", f"/api/v1/games/{state['id']}/moves", {"ply": state["position"]["ply"], "action": action}
         )
         assert status == 200, after
         return after
@@ -79,7 +79,7 @@ def _answering(process: subprocess.Popen[str], data: Path) -> Running:
         assert process.poll() is None, process.stdout and process.stdout.read()
         try:
             running = Running(process, json.loads((data / "server.json").read_text(encoding="utf-8"))["port"])
-            running.ask("GET", "/api/games")
+            running.ask("GET", "/api/v1/games")
             return running
         except (OSError, ValueError, http.client.HTTPException):
             time.sleep(0.05)
@@ -116,7 +116,7 @@ def kill_repeatedly(data: Path, port: int, kills: int) -> None:
 
 def check_kept(running: Running, acknowledged: list[dict[str, Any]]) -> None:
     for state in acknowledged:
-        assert running.ask("GET", f"/api/games/{state['id']}")[1] == state
+        assert running.ask("GET", f"/api/v1/games/{state['id']}")[1] == state
 
 
 def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:

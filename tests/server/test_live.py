@@ -6,9 +6,9 @@ import pytest
 
 from tabia.games import make
 from tabia.games.session import Session
-from tabia.server import live
 from tabia.server.errors import Refused, Stale
-from tabia.server.live import Card, LiveGame, Search, Seat
+from tabia.server.play import live
+from tabia.server.play.live import Card, LiveGame, Search, Seat
 
 PERSON, CLUB = Seat("human"), Seat("agent", "level:club")
 

@@ -17,11 +17,11 @@ from starlette.testclient import TestClient
 from tabia.core.locks import FileLock
 from tabia.games import make
 from tabia.players import runs as networks
-from tabia.server.app import create_app
-from tabia.server.context import make_context
-from tabia.server.curves import flat, series
-from tabia.server.routes.runs import _changes
-from tabia.server.runs import Runs
+from tabia.server.learn.curves import flat, series
+from tabia.server.learn.runs import Runs
+from tabia.server.web.app import create_app
+from tabia.server.web.context import make_context
+from tabia.server.web.routes.runs import _changes
 from tests.server.conftest import HOST, make_page, start, wait
 
 RECORD = """tabia games 1
@@ -81,7 +81,7 @@ def page(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tes
 
 
 def test_runs_are_listed_with_their_state(page: TestClient) -> None:
-    found = {run["name"]: run for run in page.get("/api/runs").json()["runs"]}
+    found = {run["name"]: run for run in page.get("/api/v1/runs").json()["runs"]}
     assert (found["one"]["state"], found["two"]["state"]) == ("stopped", "finished")
     one = found["one"]
     assert (one["game"], one["recipe"], one["iteration"], one["minutes"]) == ("tictactoe", "tictactoe", 3, 0.5)
@@ -133,7 +133,7 @@ def test_damaged_metrics_and_foreign_files_do_not_matter(folder: Path) -> None:
 def test_details_have_settings_curves_checkpoints_and_strength(page: TestClient, folder: Path) -> None:
     side = {"score": 0.75, "low": 0.6, "high": 0.9, "games": 40}
     append(folder / "one", line(4, agreement_search=0.9, matches={"random": side}))
-    found = page.get("/api/runs/one").json()
+    found = page.get("/api/v1/runs/one").json()
     assert found["settings"] == {"game": "tictactoe", "recipe": "tictactoe", "seed": 1, "search.simulations": 16}
     assert found["series"]["loss"] == {"x": [1, 2, 3, 4], "seconds": [10, 20, 30, 40], "y": [1, 1 / 2, 1 / 3, 1 / 4]}
     assert found["series"]["matches.random"] | {"seconds": []} == {
@@ -152,19 +152,19 @@ def test_details_have_settings_curves_checkpoints_and_strength(page: TestClient,
 
 
 def test_two_runs_are_compared_settings_first(page: TestClient) -> None:
-    found = page.get("/api/runs/compare", params={"a": "one", "b": "two"}).json()
+    found = page.get("/api/v1/runs/compare", params={"a": "one", "b": "two"}).json()
     assert next(iter(found)) == "settings"
     assert found["settings"] == [{"key": "search.simulations", "a": 16, "b": 32}]
 
 
 def test_self_play_games_of_a_checkpoint(page: TestClient) -> None:
-    found = page.get("/api/runs/one/games").json()
+    found = page.get("/api/v1/runs/one/games").json()
     assert found["games"] == [{"moves": "b2 a2 a1 c3 c1 a3 b1", "scores": [1.0, -1.0]}] and found["checkpoint"] == 2
-    assert page.get("/api/runs/one/games", params={"checkpoint": 1}).json()["games"] == []
+    assert page.get("/api/v1/runs/one/games", params={"checkpoint": 1}).json()["games"] == []
 
 
 def test_a_checkpoint_is_an_opponent(page: TestClient) -> None:
-    games = {game["id"]: game for game in page.get("/api/catalog").json()["games"]}
+    games = {game["id"]: game for game in page.get("/api/v1/catalog").json()["games"]}
     own = [level["id"] for level in games["tictactoe"]["levels"] if level["group"] == "runs"]
     assert sorted(own) == ["run:one@1", "run:one@2", "run:two@1", "run:two@2"]
     state = start(page, "tictactoe", "run:one@2", None)
@@ -175,10 +175,10 @@ def test_an_agent_whose_weights_are_damaged_is_a_problem_of_its_game(page: TestC
     (folder / "one" / "checkpoints" / "1" / networks.WEIGHTS).write_bytes(b"no weights")
     state = start(page, "tictactoe", "run:one@1", None)
     until = time.monotonic() + 60
-    while (shown := page.get(f"/api/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
+    while (shown := page.get(f"/api/v1/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
         time.sleep(0.05)
     assert shown["problem"].startswith("run:one@1 cannot play:")
-    changed = page.post(f"/api/games/{state['id']}/level", json={"seat": 0, "agent": "classical:random"})
+    changed = page.post(f"/api/v1/games/{state['id']}/level", json={"seat": 0, "agent": "classical:random"})
     assert changed.json()["problem"] is None and wait(page, state["id"])["position"]["ply"] == 1
 
 
@@ -186,13 +186,13 @@ def test_a_game_outlives_the_run_of_its_agent(page: TestClient, folder: Path) ->
     state = start(page, "tictactoe", None, "run:one@2")
     shutil.rmtree(folder / "one")
     action = state["position"]["legal"][0]["action"]
-    after = page.post(f"/api/games/{state['id']}/moves", json={"ply": 0, "action": action}).json()
+    after = page.post(f"/api/v1/games/{state['id']}/moves", json={"ply": 0, "action": action}).json()
     assert after["seats"][1]["name"] == "run:one@2"
     until = time.monotonic() + 60
-    while (shown := page.get(f"/api/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
+    while (shown := page.get(f"/api/v1/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
         time.sleep(0.05)
     assert "There is no agent 'run:one@2'" in shown["problem"]
-    changed = page.post(f"/api/games/{state['id']}/level", json={"seat": 1, "agent": "classical:random"})
+    changed = page.post(f"/api/v1/games/{state['id']}/level", json={"seat": 1, "agent": "classical:random"})
     assert changed.status_code == 200 and wait(page, state["id"])["position"]["ply"] == 2
 
 
@@ -220,22 +220,22 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
 
 def test_what_cannot_be_trained_is_refused(page: TestClient) -> None:
     for path, body, status in (
-        ("/api/runs", {"game": "nothing", "recipe": "tictactoe"}, 404),
-        ("/api/runs", {"game": "tictactoe", "recipe": "--out"}, 422),
-        ("/api/runs", {"game": "tictactoe", "recipe": "connect4-laptop"}, 422),
-        ("/api/runs", {"game": "tictactoe", "recipe": "tictactoe", "name": "../x"}, 422),
-        ("/api/runs", {"game": "tictactoe", "recipe": "tictactoe", "name": "one"}, 422),
-        ("/api/runs/one/stop", {}, 404),
-        ("/api/runs/two/resume", {}, 422),
-        ("/api/runs/nothing/resume", {}, 404),
+        ("/api/v1/runs", {"game": "nothing", "recipe": "tictactoe"}, 404),
+        ("/api/v1/runs", {"game": "tictactoe", "recipe": "--out"}, 422),
+        ("/api/v1/runs", {"game": "tictactoe", "recipe": "connect4-laptop"}, 422),
+        ("/api/v1/runs", {"game": "tictactoe", "recipe": "tictactoe", "name": "../x"}, 422),
+        ("/api/v1/runs", {"game": "tictactoe", "recipe": "tictactoe", "name": "one"}, 422),
+        ("/api/v1/runs/one/stop", {}, 404),
+        ("/api/v1/runs/two/resume", {}, 422),
+        ("/api/v1/runs/nothing/resume", {}, 404),
     ):
         answer = page.post(path, json=body)
-        assert answer.status_code == status and answer.json()["error"], answer.text
-    assert len(page.get("/api/runs").json()["runs"]) == 2
+        assert answer.status_code == status and answer.json()["detail"], answer.text
+    assert len(page.get("/api/v1/runs").json()["runs"]) == 2
 
 
 def test_recipes_start_with_the_one_for_the_game(page: TestClient) -> None:
-    found = page.get("/api/recipes", params={"game": "tictactoe"}).json()
+    found = page.get("/api/v1/recipes", params={"game": "tictactoe"}).json()
     assert {"name", "about", "expect", "device", "minutes"} == set(found[0])
     assert "tictactoe" in [recipe["name"] for recipe in found]
 
@@ -249,25 +249,25 @@ def test_many_points_are_thinned_and_the_last_stays() -> None:
 @pytest.mark.long
 def test_tic_tac_toe_is_trained_from_the_page_until_it_cannot_be_beaten(page: TestClient, folder: Path) -> None:
     body = {"game": "tictactoe", "recipe": "tictactoe", "seed": 0, "name": "new"}
-    assert page.post("/api/runs", json=body).json()["state"] == "starting"
-    assert page.post("/api/runs", json=body | {"name": "other"}).status_code == 422  # one at a time
+    assert page.post("/api/v1/runs", json=body).json()["state"] == "starting"
+    assert page.post("/api/v1/runs", json=body | {"name": "other"}).status_code == 422  # one at a time
     state = _wait_for(page, "new", lambda run: run["iteration"] > 5)
     assert state["state"] == "training"
-    stopped = page.post("/api/runs/new/stop").json()
+    stopped = page.post("/api/v1/runs/new/stop").json()
     assert stopped["state"] == "stopped" and stopped["checkpoints"] >= 1 and stopped["problem"] is None
-    assert page.post("/api/runs/new/resume").json()["problem"] is None
+    assert page.post("/api/v1/runs/new/resume").json()["problem"] is None
     finished = _wait_for(page, "new", lambda run: run["state"] == "finished")
-    assert finished["iteration"] == 120 and page.get("/api/runs/new/games").json()["games"]
-    proof = page.get("/api/runs/new/proof").json()
+    assert finished["iteration"] == 120 and page.get("/api/v1/runs/new/games").json()["games"]
+    proof = page.get("/api/v1/runs/new/proof").json()
     assert proof["proved"] and proof["text"].startswith("Proved: none of")
-    estimate = page.get("/api/runs/estimate", params={"game": "tictactoe", "recipe": "tictactoe"}).json()
+    estimate = page.get("/api/v1/runs/estimate", params={"game": "tictactoe", "recipe": "tictactoe"}).json()
     assert estimate["minutes"] > 0 and estimate["positions"] > 0 and estimate["text"]
 
 
 def _wait_for(page: TestClient, name: str, reached: Any) -> dict[str, Any]:
     until = time.monotonic() + 600
     while time.monotonic() < until:
-        runs = {run["name"]: run for run in page.get("/api/runs").json()["runs"]}
+        runs = {run["name"]: run for run in page.get("/api/v1/runs").json()["runs"]}
         if name in runs and reached(runs[name]):
             return runs[name]
         assert runs.get(name, {}).get("problem") is None or runs[name]["state"] in ("starting", "training"), runs[name]

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from tabia.server.security import HEADERS, LARGEST_BODY, LARGEST_QUERY
+from tabia.server.web.security import HEADERS, LARGEST_BODY, LARGEST_QUERY
 
 FOREIGN: dict[str, dict[str, str]] = {
     "rebound name": {"host": "evil.example"},
@@ -66,8 +66,8 @@ def addresses(client: TestClient, game: str) -> list[tuple[str, str]]:
 
 def test_the_table_of_routes_is_complete(client: TestClient, game: dict[str, Any]) -> None:
     found = addresses(client, game["id"])
-    assert ("POST", "/api/runs") in found and ("WEBSOCKET", f"/api/games/{game['id']}/live") in found
-    assert ("POST", f"/api/games/{game['id']}/moves") in found and len(found) >= 30
+    assert ("POST", "/api/v1/runs") in found and ("WEBSOCKET", f"/api/v1/games/{game['id']}/live") in found
+    assert ("POST", f"/api/v1/games/{game['id']}/moves") in found and len(found) >= 30
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -81,24 +81,31 @@ def test_no_route_answers_a_foreign_website(client: TestClient, game: dict[str, 
         body = {"ply": 0, "action": 0, "seat": 0, "game": "tictactoe", "recipe": "tictactoe"}
         answer = client.request(method, path, json=body if method == "POST" else None, headers=FOREIGN[name])
         assert answer.status_code == 403, (method, path)
-        assert list(answer.json()) == ["error"]
-    assert client.get(f"/api/games/{game['id']}").json() == game
-    assert client.get("/api/runs").json() == {"runs": []}
+        assert set(answer.json()) == {"type", "title", "status", "detail"}
+    assert client.get(f"/api/v1/games/{game['id']}").json() == game
+    assert client.get("/api/v1/runs").json() == {"runs": []}
 
 
 def test_the_page_itself_and_programs_are_answered(client: TestClient) -> None:
     own = {"origin": "http://testserver", "sec-fetch-site": "same-origin"}
-    assert client.get("/api/catalog", headers=own).status_code == 200
-    assert client.get("/api/catalog").status_code == 200
+    assert client.get("/api/v1/catalog", headers=own).status_code == 200
+    assert client.get("/api/v1/catalog").status_code == 200
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
     assert client.get("/", headers=link).status_code == 200
-    assert client.get("/api/catalog", headers=link).status_code == 403
+    assert client.get("/api/v1/catalog", headers=link).status_code == 403
 
 
 def test_every_response_carries_the_headers(client: TestClient, game: dict[str, Any]) -> None:
-    paths = ["/", "/assets/app.js", "/assets/nothing", "/api/catalog", "/api/nothing", f"/api/games/{game['id']}"]
+    paths = [
+        "/",
+        "/assets/app.js",
+        "/assets/nothing",
+        "/api/v1/catalog",
+        "/api/v1/nothing",
+        f"/api/v1/games/{game['id']}",
+    ]
     answers = [client.get(path) for path in paths]
-    answers += [client.post("/api/games", content=b"x"), client.get("/", headers={"host": "evil.example"})]
+    answers += [client.post("/api/v1/games", content=b"x"), client.get("/", headers={"host": "evil.example"})]
     for answer in answers:
         for key, value in HEADERS.items():
             assert answer.headers[key] == value
@@ -113,36 +120,36 @@ def test_a_bad_body_gets_a_sentence_and_changes_nothing(client: TestClient, game
         for kind in ("application/json", "text/plain"):
             answer = client.post(path, content=BODIES[name], headers={"content-type": kind})
             assert 400 <= answer.status_code < 500, (path, answer.status_code, answer.text)
-            assert isinstance(answer.json()["error"], str) and len(answer.json()["error"]) < 1100
-            assert answer.json()["error"].isprintable()
-    assert client.get(f"/api/games/{game['id']}").json() == game
+            assert isinstance(answer.json()["detail"], str) and len(answer.json()["detail"]) < 1100
+            assert answer.json()["detail"].isprintable()
+    assert client.get(f"/api/v1/games/{game['id']}").json() == game
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/api/position?game=evil.py:Game",
-        "/api/position?game=tictactoe&moves=zz",
-        "/api/position?game=tictactoe&moves=%00%1b[31m",
-        "/api/position?game=tictactoe&moves=" + "b2+" * 2600,
-        "/api/position",
-        "/api/analyze?game=tictactoe&agent=az:/etc/passwd",
-        "/api/analyze?game=tictactoe&agent=level:best&simulations=3",
-        "/api/analyze?game=tictactoe&agent=level:best&simulations=100000000",
-        "/api/analyze?game=tictactoe&agent=exact:perfect&simulations=8",
-        "/api/analyze?game=tictactoe&exact=7",
-        "/api/explain?game=tictactoe&moves=b2+a2+a1+c1+c3",
-        "/api/review?game=tictactoe&agent=run:nothing@5",
-        "/api/runs/..",
-        "/api/runs/%2e%2e%2f%2e%2e%2fetc",
-        "/api/runs/nothing/games?checkpoint=-1",
-        "/api/runs/compare?a=x&b=../y",
-        "/api/runs/estimate?game=tictactoe&recipe=../../x",
-        "/api/recipes?game=none",
-        "/api/games?limit=0",
-        "/api/games?limit=99999999999",
-        "/api/games/" + "x" * 500,
-        "/api/games/..%2f..%2fetc",
+        "/api/v1/position?game=evil.py:Game",
+        "/api/v1/position?game=tictactoe&moves=zz",
+        "/api/v1/position?game=tictactoe&moves=%00%1b[31m",
+        "/api/v1/position?game=tictactoe&moves=" + "b2+" * 2600,
+        "/api/v1/position",
+        "/api/v1/analyze?game=tictactoe&agent=az:/etc/passwd",
+        "/api/v1/analyze?game=tictactoe&agent=level:best&simulations=3",
+        "/api/v1/analyze?game=tictactoe&agent=level:best&simulations=100000000",
+        "/api/v1/analyze?game=tictactoe&agent=exact:perfect&simulations=8",
+        "/api/v1/analyze?game=tictactoe&exact=7",
+        "/api/v1/explain?game=tictactoe&moves=b2+a2+a1+c1+c3",
+        "/api/v1/review?game=tictactoe&agent=run:nothing@5",
+        "/api/v1/runs/..",
+        "/api/v1/runs/%2e%2e%2f%2e%2e%2fetc",
+        "/api/v1/runs/nothing/games?checkpoint=-1",
+        "/api/v1/runs/compare?a=x&b=../y",
+        "/api/v1/runs/estimate?game=tictactoe&recipe=../../x",
+        "/api/v1/recipes?game=none",
+        "/api/v1/games?limit=0",
+        "/api/v1/games?limit=99999999999",
+        "/api/v1/games/" + "x" * 500,
+        "/api/v1/games/..%2f..%2fetc",
         "/assets/..%2f..%2fapp.py",
         "/assets/../app.py",
         "/assets/%00",
@@ -155,17 +162,17 @@ def test_a_bad_body_gets_a_sentence_and_changes_nothing(client: TestClient, game
 def test_a_bad_address_gets_a_sentence(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert 400 <= answer.status_code < 500, answer.text[:300]
-    assert answer.json()["error"]
+    assert answer.json()["detail"]
 
 
 def test_large_bodies_and_queries_are_refused(client: TestClient, game: dict[str, Any]) -> None:
-    path = f"/api/games/{game['id']}/moves"
+    path = f"/api/v1/games/{game['id']}/moves"
     large = b'{"ply": 0, "action": 0, "x": "' + b"y" * LARGEST_BODY + b'"}'
     answer = client.post(path, content=large, headers={"content-type": "application/json"})
     assert answer.status_code == 413
-    assert client.get("/api/position?game=tictactoe&moves=" + "x" * LARGEST_QUERY).status_code == 414
+    assert client.get("/api/v1/position?game=tictactoe&moves=" + "x" * LARGEST_QUERY).status_code == 414
     assert client.post(path, content=b"{}", headers={"content-length": "abc"}).status_code in (400, 413)
-    assert client.get(f"/api/games/{game['id']}").json() == game
+    assert client.get(f"/api/v1/games/{game['id']}").json() == game
 
 
 def test_wrong_methods_are_refused(client: TestClient, game: dict[str, Any]) -> None:
@@ -173,7 +180,7 @@ def test_wrong_methods_are_refused(client: TestClient, game: dict[str, Any]) -> 
         if method == "WEBSOCKET":
             continue
         answer = client.request("DELETE", path)
-        assert answer.status_code == 405 and answer.json()["error"]
+        assert answer.status_code == 405 and answer.json()["detail"]
 
 
 def test_assets_have_types_and_tags(client: TestClient) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from tabia.server.store import FILE, Saved, Store, StoreError, metadata
+from tabia.server.database.store import FILE, Saved, Store, StoreError, metadata
 
 GAME = Saved(
     id="one",

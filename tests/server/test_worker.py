@@ -14,9 +14,9 @@ from tabia.games import make
 from tabia.games.session import Session
 from tabia.players import Player, PlayerError
 from tabia.players import make as make_player
-from tabia.server import asking
+from tabia.server.analysis import asking
+from tabia.server.analysis.worker import LOOK, Worker
 from tabia.server.errors import Busy
-from tabia.server.worker import LOOK, Worker
 
 GAME = make("tictactoe")
 SPEC = "az:tictactoe,simulations=8"
@@ -131,7 +131,7 @@ def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
 
 
 def test_the_player_asked_least_recently_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabia.server.worker.PLAYERS", 2)
+    monkeypatch.setattr("tabia.server.analysis.worker.PLAYERS", 2)
     with working(sizes=(1,)) as worker:
         for spec in ("random", "random:epsilon=1", "random", "random:epsilon=0.5"):
             assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=60).move is not None

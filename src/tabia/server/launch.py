@@ -26,12 +26,12 @@ from tabia.core import files
 from tabia.core.errors import TabiaError
 from tabia.core.locks import FileLock
 from tabia.games import make
-from tabia.server.app import create_app
-from tabia.server.context import Context, make_context
-from tabia.server.exact import PERFECT
-from tabia.server.lines import player_name
+from tabia.server.analysis.exact import PERFECT
+from tabia.server.analysis.worker import LOOK
 from tabia.server.paths import data_directory
-from tabia.server.worker import LOOK
+from tabia.server.play.lines import player_name
+from tabia.server.web.app import create_app
+from tabia.server.web.context import Context, make_context
 
 ADDRESS, PORT = "127.0.0.1", 8765
 LOCK, RUNNING = "server.lock", "server.json"
@@ -151,7 +151,7 @@ class Launch:
         while time.monotonic() < until:
             try:
                 port = int(json.loads(files.read_text(self.data / RUNNING, files.KILOBYTE))["port"])
-                return port, {game["id"] for game in _get(port, "/api/catalog")["games"]}
+                return port, {game["id"] for game in _get(port, "/api/v1/catalog")["games"]}
             except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
                 time.sleep(0.2)
         raise TabiaError(

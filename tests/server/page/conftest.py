@@ -62,12 +62,12 @@ class Server:
             self.kill()
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}/api/{path}", timeout=SECONDS) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", timeout=SECONDS) as answer:
             return json.load(answer)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         headers = {"content-type": "application/json", "origin": self.url}
-        request = urllib.request.Request(f"{self.url}/api/{path}", json.dumps(body).encode(), headers, method="POST")
+        request = urllib.request.Request(f"{self.url}/api/v1/{path}", json.dumps(body).encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.load(answer)
 

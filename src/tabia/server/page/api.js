@@ -26,14 +26,14 @@ async function request(path, { json, ...options } = {}) {
   const init = json === undefined ? options : { ...options, body: JSON.stringify(json), headers: { "content-type": "application/json" } };
   let response;
   try {
-    response = await fetch(`/api/${path}`, init);
+    response = await fetch(`/api/v1/${path}`, init);
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
     throw new ApiError(AWAY, 0, null);
   }
   const isJson = response.headers.get("content-type")?.includes("json");
   const body = isJson ? await response.json() : await response.text();
-  if (!response.ok) throw new ApiError(body?.error ?? "The server refused this. Reload the page and try again.", response.status, body);
+  if (!response.ok) throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body);
   return body;
 }
 
@@ -76,7 +76,7 @@ export function follow(id, receive, status) {
   let timer = 0;
   let stopped = false;
   const connect = () => {
-    socket = new WebSocket(`${scheme}://${location.host}/api/games/${part(id)}/live`);
+    socket = new WebSocket(`${scheme}://${location.host}/api/v1/games/${part(id)}/live`);
     socket.onopen = () => {
       wait = 250;
       status(true);
@@ -106,7 +106,7 @@ export function follow(id, receive, status) {
  * @returns {() => void} Stops reading.
  */
 export function stream(path, values, handlers) {
-  const source = new EventSource(`/api/${path}${query(values)}`);
+  const source = new EventSource(`/api/v1/${path}${query(values)}`);
   const close = () => source.close();
   for (const [name, handler] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => {

@@ -13,17 +13,18 @@ from fastapi.responses import StreamingResponse
 from tabia.core.errors import TabiaError
 from tabia.games.boards import position, view
 from tabia.games.session import Session
-from tabia.server import asking, context, exact
-from tabia.server.agents import SIMULATIONS, with_simulations
-from tabia.server.context import Context
+from tabia.server.analysis import asking, exact
+from tabia.server.analysis.explain import explain as explained
+from tabia.server.analysis.review import Event
+from tabia.server.analysis.review import review as reviewed
+from tabia.server.catalog.agents import SIMULATIONS, with_simulations
 from tabia.server.errors import Refused, sentence
-from tabia.server.explain import explain as explained
-from tabia.server.lines import LONGEST_MOVES, line, player_name
-from tabia.server.models import AgentId, GameId
-from tabia.server.review import Event
-from tabia.server.review import review as reviewed
+from tabia.server.play.lines import LONGEST_MOVES, line, player_name
+from tabia.server.web import context
+from tabia.server.web.context import Context
+from tabia.server.web.models import AgentId, GameId
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api/v1")
 Moves = Annotated[str, Query(max_length=LONGEST_MOVES)]
 Simulations = Annotated[int | None, Query(ge=1, le=SIMULATIONS[-1])]
 

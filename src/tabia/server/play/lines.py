@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabia.core.errors import TabiaError
 from tabia.games.session import Session
-from tabia.server.catalog import Catalog
+from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import Refused
 
 LONGEST_MOVES = 8000

@@ -9,13 +9,13 @@ from tabia.games.boards import view
 from tabia.games.boards.board import Drawing
 from tabia.games.session import Session
 from tabia.players import Analysis
-from tabia.server import asking, exact
+from tabia.server.analysis import asking, exact
 from tabia.server.errors import Refused, Stale
-from tabia.server.lines import player_name
-from tabia.server.live import LiveGame
+from tabia.server.play.lines import player_name
+from tabia.server.play.live import LiveGame
 
 if TYPE_CHECKING:
-    from tabia.server.context import Context
+    from tabia.server.web.context import Context
 
 
 async def hint(parts: Context, live: LiveGame, ply: int) -> dict[str, Any]:

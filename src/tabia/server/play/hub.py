@@ -19,14 +19,15 @@ from typing import Any
 from tabia.core.text import printable
 from tabia.games.boards import result
 from tabia.games.session import Session
-from tabia.server import asking, live
-from tabia.server.catalog import Catalog
+from tabia.server.analysis import asking
+from tabia.server.analysis.exact import PERFECT
+from tabia.server.analysis.worker import LOOK, Worker
+from tabia.server.catalog.catalog import Catalog
+from tabia.server.database.store import Saved, Store, StoreError
 from tabia.server.errors import Busy, NotFound, Refused, Stale
-from tabia.server.exact import PERFECT
-from tabia.server.lines import line, player_name
-from tabia.server.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
-from tabia.server.store import Saved, Store, StoreError
-from tabia.server.worker import LOOK, Worker
+from tabia.server.play import live
+from tabia.server.play.lines import line, player_name
+from tabia.server.play.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
 
 KEPT = 64
 """Games kept in memory; others are read again from the store."""

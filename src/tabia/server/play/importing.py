@@ -10,10 +10,10 @@ from tabia.core.text import quote
 from tabia.evaluation import records
 from tabia.evaluation.records import Record
 from tabia.games.session import Session
-from tabia.server.catalog import Catalog
+from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import NotFound, Refused
-from tabia.server.lines import line
-from tabia.server.live import LiveGame
+from tabia.server.play.lines import line
+from tabia.server.play.live import LiveGame
 
 
 def record(catalog: Catalog, game: LiveGame) -> Record:

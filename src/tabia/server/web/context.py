@@ -12,11 +12,11 @@ from fastapi import FastAPI, Request, WebSocket
 
 from tabia.players import Player
 from tabia.players import make as make_player
-from tabia.server.catalog import Catalog
-from tabia.server.hub import Hub
-from tabia.server.runs import Runs
-from tabia.server.store import Store
-from tabia.server.worker import Worker
+from tabia.server.analysis.worker import Worker
+from tabia.server.catalog.catalog import Catalog
+from tabia.server.database.store import Store
+from tabia.server.learn.runs import Runs
+from tabia.server.play.hub import Hub
 
 
 @dataclass(frozen=True, eq=False)

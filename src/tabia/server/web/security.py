@@ -6,11 +6,12 @@ A page of a foreign website can send requests to this computer. Its requests car
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tabia.server.web.problems import problem
 
 LARGEST_BODY = 256 * 1024
 LARGEST_QUERY = 12 * 1024
@@ -137,11 +138,4 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, sente
         await receive()
         await send({"type": "websocket.close", "code": 4403, "reason": sentence[:100]})
         return
-    body = json.dumps({"error": sentence}).encode()
-    start: Message = {
-        "type": "http.response.start",
-        "status": status,
-        "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())],
-    }
-    await _with_headers(scope, send)(start)
-    await send({"type": "http.response.body", "body": body})
+    await problem(status, sentence)(scope, receive, _with_headers(scope, send))

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
-from tabia.server.context import Context, lifespan
 from tabia.server.errors import NotFound, ServerError, Stale, sentence
-from tabia.server.routes import analysis, games, runs
-from tabia.server.security import LOCAL, Guard
+from tabia.server.web.context import Context, lifespan
+from tabia.server.web.problems import problem
+from tabia.server.web.routes import analysis, games, runs
+from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
 _TYPES = {
@@ -93,11 +93,9 @@ def _file(request: Request, name: str) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ServerError) else 422
-    content = {"error": sentence(error)}
-    if isinstance(error, Stale) and error.state is not None:
-        content["state"] = error.state  # type: ignore[assignment]
-    headers = {"retry-after": "5"} if status == 429 else None
-    return JSONResponse(content, status, headers=headers)
+    extra = {"state": error.state} if isinstance(error, Stale) and error.state is not None else {}
+    headers = {"retry-after": "5"} if status == 429 else {}
+    return problem(status, sentence(error), headers=headers, **extra)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -105,15 +103,15 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
     message = printable(str(first["msg"]))[:200]
-    return JSONResponse({"error": f"{printable(place)[:80] or 'The message'}: {message}."}, 422)
+    return problem(422, f"{printable(place)[:80] or 'The message'}: {message}.")
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentence = _WORDS.get(error.status_code) or printable(str(error.detail))[:200]
-    return JSONResponse({"error": sentence}, error.status_code, headers=error.headers)
+    return problem(error.status_code, sentence, headers=error.headers or {})
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return JSONResponse({"error": "Something went wrong here; the terminal that runs `tabia play` says what."}, 500)
+    return problem(500, "Something went wrong here; the terminal that runs `tabia play` says what.")

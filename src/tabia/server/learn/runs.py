@@ -17,11 +17,11 @@ from tabia.core.errors import TabiaError
 from tabia.core.text import plain, printable
 from tabia.games import Game, identity
 from tabia.players import runs as networks
-from tabia.server.agents import Agent
-from tabia.server.curves import Line, flat, series, strength
+from tabia.server.catalog.agents import Agent
 from tabia.server.errors import NotFound
-from tabia.server.importing import stored
-from tabia.server.trainings import Trainings
+from tabia.server.learn.curves import Line, flat, series, strength
+from tabia.server.learn.trainings import Trainings
+from tabia.server.play.importing import stored
 from tabia.training.run import metrics
 from tabia.training.run.directory import CONFIG, LOCK, RunDirectory
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from tabia.games.game import State
 from tabia.games.session import Session
 from tabia.players import Analysis, Player
-from tabia.server import asking
+from tabia.server.analysis import asking
 from tabia.server.errors import Busy
 
 SIZES = (1, 4, 16)

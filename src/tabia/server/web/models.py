@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tabia.server.lines import LONGEST_MOVES
+from tabia.server.play.lines import LONGEST_MOVES
 
 GameId = Annotated[str, Field(min_length=1, max_length=400)]
 AgentId = Annotated[str, Field(min_length=1, max_length=200)]

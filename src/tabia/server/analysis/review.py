@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from tabia.games.boards import view
 from tabia.games.session import Session
 from tabia.players import Analysis
-from tabia.server import asking, exact
-from tabia.server.lines import player_name
+from tabia.server.analysis import asking, exact
+from tabia.server.play.lines import player_name
 
 if TYPE_CHECKING:
-    from tabia.server.context import Context
+    from tabia.server.web.context import Context
 
 MATTERED = 3
 LEAST_LOSS = 0.15

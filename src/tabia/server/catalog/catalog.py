@@ -18,9 +18,9 @@ from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
 from tabia.players import parse, perfect
-from tabia.server.agents import Agent, agents_of
+from tabia.server.catalog.agents import Agent, agents_of
 from tabia.server.errors import NotFound
-from tabia.server.live import Card
+from tabia.server.play.live import Card
 
 SHOWN = (
     "connect4",

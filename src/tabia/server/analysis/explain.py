@@ -12,13 +12,13 @@ from tabia.games.moves import legal_names
 from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.search.picture import Branch
-from tabia.server import asking, exact
-from tabia.server.agents import network_of, with_simulations
+from tabia.server.analysis import asking, exact
+from tabia.server.catalog.agents import network_of, with_simulations
 from tabia.server.errors import Refused
-from tabia.server.lines import player_name
+from tabia.server.play.lines import player_name
 
 if TYPE_CHECKING:
-    from tabia.server.context import Context
+    from tabia.server.web.context import Context
 
 _PLANES = {
     "checkers": (

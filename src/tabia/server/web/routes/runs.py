@@ -10,15 +10,15 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tabia.core.trust import names_code
-from tabia.server import context
+from tabia.server.analysis.review import Event
 from tabia.server.errors import Forbidden, Refused
-from tabia.server.models import GameId, NewRun, ResumeBody, RunName
-from tabia.server.review import Event
-from tabia.server.routes.analysis import events
-from tabia.server.runs import Runs
+from tabia.server.learn.runs import Runs
+from tabia.server.web import context
+from tabia.server.web.models import GameId, NewRun, ResumeBody, RunName
+from tabia.server.web.routes.analysis import events
 from tabia.training.config import recipes as shelf
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api/v1")
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 _POLL_SECONDS = 0.5
 PROVABLE = ("tictactoe", "connect3")

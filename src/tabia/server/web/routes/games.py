@@ -9,13 +9,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response, WebSocket, WebSocketDisconnect
 
 from tabia import __version__
-from tabia.server import context, hints, importing
 from tabia.server.errors import ServerError
-from tabia.server.lines import player_name
-from tabia.server.live import Seat
-from tabia.server.models import GameId, ImportBody, LevelBody, MoveBody, NewGame, PlyBody, RematchBody, ResignBody
+from tabia.server.play import hints, importing
+from tabia.server.play.lines import player_name
+from tabia.server.play.live import Seat
+from tabia.server.web import context
+from tabia.server.web.models import GameId, ImportBody, LevelBody, MoveBody, NewGame, PlyBody, RematchBody, ResignBody
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api/v1")
 Id = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
 State = dict[str, Any]
 

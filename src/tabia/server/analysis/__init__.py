@@ -1,0 +1,1 @@
+"""Searches and analyses: the worker that batches them, reviews, explanations, exact play."""

@@ -1,0 +1,1 @@
+"""What clients may name: games and agents that the operator allows."""

@@ -1,0 +1,1 @@
+"""Training runs: read, watched, started and stopped."""

@@ -1,0 +1,1 @@
+"""The web application: routes, messages, refusals and what every request must pass."""
