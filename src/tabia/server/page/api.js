@@ -4,14 +4,20 @@
  * Every refusal becomes an `ApiError` whose message is a sentence for people; a stale request carries the current state.
  */
 
-const AWAY = "The server does not answer. Start it again with `tabia play`; your game is kept.";
+const isHere = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+const AWAY = isHere
+  ? "The server does not answer. Start it again with `tabia play`; your game is kept."
+  : "The server does not answer. The page tries again by itself; your game is kept.";
 
 export class ApiError extends Error {
-  /** @param {string} message @param {number} status @param {any} body */
-  constructor(message, status, body) {
+  /** @param {string} message @param {number} status @param {any} body @param {number} [retryAfter] Seconds to wait. */
+  constructor(message, status, body, retryAfter = 0) {
     super(message);
     this.status = status;
     this.state = body?.state ?? null;
+    /** The name of the input at fault, where there is one. @type {string} */
+    this.field = body?.field ?? "";
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -33,12 +39,17 @@ async function request(path, { json, ...options } = {}) {
   }
   const isJson = response.headers.get("content-type")?.includes("json");
   const body = isJson ? await response.json() : await response.text();
-  if (!response.ok) throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body);
+  if (!response.ok) {
+    const wait = Number(response.headers.get("retry-after")) || 0;
+    throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body, wait);
+  }
   return body;
 }
 
 /** @param {string} path @param {any} [json] */
 const post = (path, json = {}) => request(path, { method: "POST", json });
+/** @param {string} path @param {any} [json] */
+const remove = (path, json) => request(path, { method: "DELETE", json });
 const part = encodeURIComponent;
 
 export const api = {
@@ -60,6 +71,22 @@ export const api = {
   proof: (/** @type {string} */ name) => request(`runs/${part(name)}/proof`),
   recipes: (/** @type {string} */ game) => request(`recipes${query({ game })}`),
   estimate: (/** @type {string} */ game, /** @type {string} */ recipe) => request(`runs/estimate${query({ game, recipe })}`),
+  account: () => request("account"),
+  signUp: (/** @type {any} */ body) => post("account", body),
+  login: (/** @type {any} */ body) => post("login", body),
+  logout: () => post("logout"),
+  password: (/** @type {any} */ body) => post("account/password", body),
+  deleteAccount: (/** @type {any} */ body) => remove("account", body),
+  /** The sessions, tokens or bots of this account. */
+  owned: (/** @type {string} */ kind) => request(`account/${kind}`),
+  add: (/** @type {string} */ kind, /** @type {any} */ body) => post(`account/${kind}`, body),
+  end: (/** @type {string} */ kind, /** @type {string} */ id) => remove(`account/${kind}/${part(id)}`),
+  ratings: (/** @type {string} */ game) => request(`ratings${query({ game })}`),
+  myRatings: () => request("ratings/me"),
+  person: (/** @type {string} */ name) => request(`people/${part(name)}`),
+  rated: (/** @type {string} */ game) => post("rated", { game }),
+  invitation: (/** @type {string} */ code) => request(`games/join${query({ code })}`),
+  join: (/** @type {string} */ code) => post("games/join", { code }),
   startRun: (/** @type {any} */ body) => post("runs", body),
   runAction: (/** @type {string} */ name, /** @type {string} */ action, /** @type {any} */ body) => post(`runs/${part(name)}/${action}`, body),
 };

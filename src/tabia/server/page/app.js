@@ -1,6 +1,7 @@
 /**
- * The shell: header with the four places, the chosen game, preferences and help; shows the view of the present route.
+ * The shell: header with the places, the chosen game, the reader, preferences and help; shows the view of the present route.
  */
+import { isShared, refresh } from "./account.js";
 import { api } from "./api.js";
 import { icon } from "./icons.js";
 import { Shortcuts, shortcuts } from "./keys.js";
@@ -9,6 +10,9 @@ import { go, href, route } from "./router.js";
 import { game, prefer, store, Subscription, update } from "./store.js";
 import { applyTheme } from "./theme.js";
 import { chips } from "./components/parts.js";
+import "./components/reader.js";
+import "./components/sign-in.js";
+import "./views/join.js";
 import "./views/play.js";
 
 /** Views other than Play are loaded when first opened. @type {Record<string, () => Promise<any>>} */
@@ -17,9 +21,17 @@ const VIEWS = {
   review: () => import("./views/review.js"),
   learn: () => import("./views/learn.js"),
   explain: () => import("./views/explain.js"),
+  leaderboard: () => import("./views/leaderboard.js"),
+  account: () => import("./views/account.js"),
+  people: () => import("./views/person.js"),
 };
-/** @type {[string, string, "board"|"graph"|"tree"|"search"][]} */
+/** @type {[string, string, "board"|"graph"|"tree"|"search"|"podium"][]} */
 const PLACES = [["play", "Play", "board"], ["review", "Review", "search"], ["learn", "Learn", "graph"], ["explain", "Explain", "tree"]];
+/** @type {typeof PLACES} */
+const SHARED_PLACES = [...PLACES, ["leaderboard", "Leaderboard", "podium"]];
+/** @type {Record<string, string>} */
+const TITLES = { account: "Account", people: "Player" };
+const places = () => (isShared() ? SHARED_PLACES : PLACES);
 
 class App extends Element {
   static properties = { place: { state: true }, menu: { state: true }, loaded: { state: true }, problem: { state: true } };
@@ -57,6 +69,7 @@ class App extends Element {
   async load() {
     try {
       update({ catalog: await api.catalog() });
+      await refresh();
       this.problem = "";
     } catch (error) {
       this.problem = /** @type {Error} */ (error).message;
@@ -65,7 +78,7 @@ class App extends Element {
   }
 
   async moved() {
-    const place = route();
+    const place = this.allowed(route());
     if (place.view === "play" && this.place.view !== "play") this.load(); // Runs may have brought new opponents.
     const turned = place.view !== this.place.view;
     const wanted = place.query.g;
@@ -74,8 +87,14 @@ class App extends Element {
     this.loaded = new Set([...this.loaded, place.view]);
     this.place = place;
     update({ notice: "" });
-    document.title = `${PLACES.find(([view]) => view === place.view)?.[1]} · Tabia`;
+    document.title = `${places().find(([view]) => view === place.view)?.[1] ?? TITLES[place.view]} · Tabia`;
     if (turned) scrollTo(0, 0);
+  }
+
+  /** The route, or Play where it needs people that this server does not know. @param {import("./router.js").Route} place */
+  allowed(place) {
+    const isKnown = isShared() || PLACES.some(([view]) => view === place.view);
+    return isKnown ? place : { view: "play", id: "", query: {} };
   }
 
   /** @param {string} theme */
@@ -85,14 +104,14 @@ class App extends Element {
   }
 
   help() {
-    /** @type {HTMLDialogElement} */ (this.querySelector("dialog"))?.showModal();
+    /** @type {HTMLDialogElement} */ (this.querySelector("dialog.keys")).showModal();
     this.requestUpdate();
   }
 
   /** @param {Event} event */
   choose(event) {
     prefer({ game: /** @type {HTMLSelectElement} */ (event.target).value });
-    if (this.place.view === "learn") return;
+    if (["learn", "leaderboard", "account", "people"].includes(this.place.view)) return;
     if (location.hash === href(this.place.view)) this.requestUpdate();
     else go(this.place.view);
   }
@@ -103,9 +122,10 @@ class App extends Element {
     return html`<a class="skip" href="#main" @click=${(/** @type {Event} */ event) => { event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>Skip to the board</a>
       <header class="header">
         <a class="wordmark" href=${href("play")} aria-label="Tabia, play"><img src="/assets/icons/icon.svg" width="28" height="28" alt=""><span>Tabia</span></a>
-        <nav class="places" aria-label="Places">${PLACES.map(([name, text, sign]) => html`<a href=${href(name)} aria-current=${name === view ? "page" : nothing}>${icon(sign)}${text}</a>`)}</nav>
+        <nav class="places" aria-label="Places">${places().map(([name, text, sign]) => html`<a href=${href(name)} aria-current=${name === view ? "page" : nothing}>${icon(sign)}${text}</a>`)}</nav>
         <div class="end">
           ${store.catalog ? html`<label><span class="unseen">Game</span><select id="game" @change=${this.choose}>${store.catalog.games.map((/** @type {any} */ entry) => html`<option value=${entry.id} ?selected=${entry.id === chosen?.id} .selected=${entry.id === chosen?.id}>${entry.name}</option>`)}</select></label>` : nothing}
+          ${isShared() ? html`<tabia-reader></tabia-reader>` : nothing}
           <div class="menu"><button class="square" aria-label="Settings" aria-expanded=${this.menu ? "true" : "false"} @click=${() => { this.menu = !this.menu; }}>${icon("settings")}</button>
             ${this.menu ? this.panel() : nothing}</div>
         </div>
@@ -115,7 +135,7 @@ class App extends Element {
         ${store.notice ? html`<p class="note" role="status">${icon("warn")}<span>${store.notice}</span></p>` : nothing}
         ${store.catalog ? this.view(view) : this.problem ? nothing : html`<p class="empty">Opening the board …</p>`}
       </main>
-      ${this.dialog()}`;
+      ${this.dialog()}${isShared() ? html`<tabia-sign-in></tabia-sign-in>` : nothing}`;
   }
 
   /** @param {string} view */
@@ -124,7 +144,11 @@ class App extends Element {
       case "review": return html`<tabia-review .place=${this.place} .game=${game()}></tabia-review>`;
       case "learn": return html`<tabia-learn .place=${this.place}></tabia-learn>`;
       case "explain": return html`<tabia-explain .place=${this.place} .game=${game()}></tabia-explain>`;
-      default: return html`<tabia-play .place=${this.place} .game=${game()}></tabia-play>`;
+      case "leaderboard": return html`<tabia-leaderboard .game=${game()}></tabia-leaderboard>`;
+      case "account": return html`<tabia-account></tabia-account>`;
+      case "people": return html`<tabia-person .name=${this.place.id}></tabia-person>`;
+      default: if (isShared() && this.place.query.join) return html`<tabia-join .code=${this.place.query.join}></tabia-join>`;
+        return html`<tabia-play .place=${this.place} .game=${game()}></tabia-play>`;
     }
   }
 
@@ -141,7 +165,7 @@ class App extends Element {
 
   dialog() {
     const names = /** @type {Record<string, string>} */ ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc" });
-    return html`<dialog aria-labelledby="help-title">
+    return html`<dialog class="keys" aria-labelledby="help-title">
       <header><h1 id="help-title">Keys</h1><button class="square quiet" aria-label="Close" @click=${(/** @type {any} */ event) => event.target.closest("dialog").close()}>${icon("close")}</button></header>
       <dl>${shortcuts().map(({ keys, label }) => html`<dt>${keys.map((key) => html`<kbd>${names[key] ?? key.toUpperCase()}</kbd>`)}</dt><dd>${label}</dd>`)}
         <dt><kbd>1</kbd>…<kbd>9</kbd></dt><dd>Play a column (games with columns)</dd>

@@ -26,6 +26,12 @@ const SHAPES = {
   board: svg`<rect x="4" y="4" width="16" height="16" rx="3"/><circle cx="9" cy="9" r="1.6"/><circle cx="15" cy="15" r="1.6"/>`,
   graph: svg`<path d="M4 19V5m0 14h16M7 15l4-5 3 3 5-7"/>`,
   tree: svg`<circle cx="12" cy="5" r="2"/><circle cx="6" cy="18" r="2"/><circle cx="18" cy="18" r="2"/><path d="M11 7 7 16M13 7l4 9"/>`,
+  podium: svg`<path d="M4 20v-6h5v6M9 20V8h6v12M15 20v-9h5v9M3 20h18"/>`,
+  person: svg`<circle cx="12" cy="8" r="3.8"/><path d="M4.5 20c.8-4 3.8-6 7.5-6s6.7 2 7.5 6"/>`,
+  friends: svg`<circle cx="9" cy="8.5" r="3.3"/><path d="M2.8 19c.6-3.5 3-5.2 6.2-5.2s5.6 1.7 6.2 5.2M15 5.5a3.3 3.3 0 0 1 0 6M17.5 14.2c2 .7 3.3 2.3 3.7 4.8"/>`,
+  link: svg`<path d="M10 14a4 4 0 0 0 5.7 0l3-3a4 4 0 0 0-5.7-5.7l-1.2 1.2M14 10a4 4 0 0 0-5.7 0l-3 3a4 4 0 0 0 5.7 5.7l1.2-1.2"/>`,
+  copy: svg`<rect x="8.5" y="8.5" width="11" height="11" rx="2"/><path d="M15.5 8.5v-2a2 2 0 0 0-2-2h-7a2 2 0 0 0-2 2v7a2 2 0 0 0 2 2h2"/>`,
+  exit: svg`<path d="M14 4H6v16h8M10 12h10m0 0-3.5-3.5M20 12l-3.5 3.5"/>`,
   check: svg`<path d="m5 13 4.5 4.5L19 7"/>`,
 };
 

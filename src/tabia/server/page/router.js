@@ -1,10 +1,11 @@
 /**
- * Places in the page, by the hash of the address: `#/play/ID`, `#/review?g=connect4&m=4453`, `#/learn/RUN`, `#/explain?g=..&m=..`.
+ * Places in the page, by the hash of the address: `#/play/ID`, `#/review?g=connect4&m=4453`, `#/learn/RUN`, `#/explain?g=..&m=..`;
+ * on a shared server also `#/leaderboard`, `#/account`, `#/people/NAME` and `#/play?join=CODE`.
  */
 
 /** @typedef {{view: string, id: string, query: Record<string, string>}} Route */
 
-const VIEWS = ["play", "review", "learn", "explain"];
+const VIEWS = ["play", "review", "learn", "explain", "leaderboard", "account", "people"];
 
 /** @returns {Route} */
 export function route(hash = location.hash) {

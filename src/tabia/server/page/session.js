@@ -4,6 +4,7 @@
  * A Lit controller. The server owns the game; the page shows the newest version it has received.
  */
 import { api, ApiError, follow } from "./api.js";
+import { mine } from "./words.js";
 
 export class GameSession {
   /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" or "gone". */
@@ -13,6 +14,7 @@ export class GameSession {
     /** @type {any} */ this.state = null;
     /** @type {any} The search in progress, as the server reports it. */ this.thinking = null;
     /** @type {any} The own move that is being sent. */ this.pending = null;
+    /** When the state arrived, by the browser's monotonic clock: its clocks count from there. */ this.arrived = 0;
     this.connected = true;
     /** @type {() => void} */ this.stop = () => {};
     host.addController(this);
@@ -78,6 +80,7 @@ export class GameSession {
     if (this.state?.id === state.id && state.version < this.state.version) return;
     const before = this.state?.id === state.id ? this.state : null;
     this.state = state;
+    this.arrived = performance.now();
     if (!before || before.version !== state.version) {
       this.thinking = null;
       if (!this.pending || state.position.ply !== this.pending.ply || state.status === "over") this.pending = null;
@@ -116,8 +119,8 @@ export class GameSession {
     return this.state.position.ply;
   }
 
-  /** The seats people play at this screen. @returns {number[]} */
-  get humans() {
-    return this.state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "human" ? [index] : []));
+  /** The reader's seats. @returns {number[]} */
+  get own() {
+    return mine(this.state);
   }
 }

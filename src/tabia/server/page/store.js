@@ -35,6 +35,8 @@ function stored() {
 
 export const store = {
   /** @type {any} */ catalog: null,
+  /** @type {any} Who is here, on a shared server. */ account: null,
+  /** @type {any[]} The reader's ratings, one per rated game. */ ratings: [],
   /** @type {string} A problem or note shown under the header. */ notice: "",
   prefs: stored(),
 };

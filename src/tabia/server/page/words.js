@@ -19,10 +19,54 @@ export const score = (value) => Math.min(1, Math.max(0, (value + 1) / 2));
 /** "3 moves", "1 move". @param {number} number @param {string} noun */
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** A rating with its uncertainty. @param {{elo: number|null, error: number|null}} rated */
+/** A rating in points, without separators, as players write it. @param {number} number */
+export const points = (number) => String(Math.round(number));
+
+/** An agent's rating with its uncertainty. @param {{elo: number|null, error: number|null}} rated */
 export function rating({ elo, error }) {
   if (elo === null || elo === undefined) return "";
-  return error ? `${count(elo)} ± ${count(error)}` : count(elo);
+  return error ? `${points(elo)} ± ${points(error)}` : points(elo);
+}
+
+/** A deviation above this makes a rating provisional, as on other servers that use Glicko-2. */
+const PROVISIONAL = 110;
+
+/** A person's rating: "1520 ± 90", or "1520?" while it is provisional. @param {{rating: number|null, deviation: number}|null|undefined} rated */
+export function personRating(rated) {
+  if (rated?.rating === null || rated?.rating === undefined) return "";
+  return rated.deviation > PROVISIONAL ? `${points(rated.rating)}?` : `${points(rated.rating)} ± ${points(rated.deviation)}`;
+}
+
+/** The rating at a seat. @param {any} seat */
+export const seatRating = (seat) => (seat.kind === "human" ? personRating({ rating: seat.elo, deviation: seat.error }) : rating(seat));
+
+/** A change with its sign: "+12", "−7", "±0". @param {number} number */
+export function signed(number) {
+  const whole = Math.round(number);
+  return whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "±0";
+}
+
+/** A wait in words: "8 seconds", "2 minutes". @param {number} seconds */
+export function patience(seconds) {
+  if (seconds < 60) return plural(Math.max(1, Math.ceil(seconds)), "second");
+  return seconds < 5400 ? plural(Math.ceil(seconds / 60), "minute") : plural(Math.ceil(seconds / 3600), "hour");
+}
+
+/** A clock's remaining time: "4:07", tenths below ten seconds. @param {number} ms */
+export function clockText(ms) {
+  const left = Math.max(0, ms);
+  if (left < 10_000) return `0:0${(Math.floor(left / 100) / 10).toFixed(1)}`;
+  const seconds = Math.floor(left / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** A time control: "5 min + 3 s per move". @param {{initial_s: number, increment_s: number}|null} clock */
+export function timeControl(clock) {
+  if (!clock) return "no clock";
+  const start = clock.initial_s % 60 ? `${clock.initial_s} s` : `${clock.initial_s / 60} min`;
+  return clock.increment_s ? `${start} + ${clock.increment_s} s per move` : `${start} each`;
 }
 
 /** A duration for people. @param {number} seconds */
@@ -32,24 +76,31 @@ export function duration(seconds) {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** A date and time in the reader's own format. @param {string} iso */
-export function date(iso) {
+/** A date and time in the reader's own format. @param {string} iso @param {Intl.DateTimeFormatOptions} [format] */
+export function date(iso, format = { dateStyle: "medium", timeStyle: "short" }) {
   const day = new Date(iso);
-  return Number.isNaN(day.getTime()) ? "" : day.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return Number.isNaN(day.getTime()) ? "" : day.toLocaleString(undefined, format);
 }
 
-/** The seat from whose point of view numbers are shown: the only human's, otherwise the first. @param {any[]} seats */
-export function viewpoint(seats) {
-  const humans = seats.flatMap((seat, index) => (seat.kind === "human" ? [index] : []));
-  return humans.length === 1 ? humans[0] : 0;
+/** The seats that people play. @param {any[]} seats */
+export const people = (seats) => seats.flatMap((seat, index) => (seat.kind === "human" ? [index] : []));
+
+/** The reader's own seats; people share the screen where the server does not know who they are. @param {{seats: any[], you?: number[]}} game */
+export const mine = ({ seats, you }) => you ?? people(seats);
+
+/** The seat from whose point of view numbers are shown: the reader's only one, otherwise the first. @param {{seats: any[], you?: number[]}} game */
+export function viewpoint(game) {
+  const own = mine(game);
+  return own.length === 1 ? own[0] : 0;
 }
 
 /** "You lost to Club in 36 moves". @param {any} summary */
-export function headline({ seats, result, plies }) {
+export function headline(summary) {
+  const { seats, result, plies } = summary;
   const length = plural(plies, "move");
-  const own = viewpoint(seats);
+  const own = viewpoint(summary);
   const others = seats.filter((/** @type {any} */ _, /** @type {number} */ index) => index !== own).map((/** @type {any} */ seat) => seat.name).join(" and ");
-  const isPlayed = seats[own]?.kind === "human" && seats.filter((/** @type {any} */ seat) => seat.kind === "human").length === 1;
+  const isPlayed = mine(summary).length === 1;
   if (!result) return `Unfinished, ${length}`;
   if (!isPlayed) return `${result.text}, ${length}`;
   if (result.winner === own) return `You beat ${others} in ${length}`;

@@ -1,19 +1,7 @@
-/** Small parts shared by the views: who plays, the list of moves, the expected score. */
+/** Small parts shared by the views: the list of moves, the expected score, chips. */
 import { html, nothing } from "../lit.js";
-import { percent, rating, score } from "../words.js";
-import { pieceIcon, tone } from "./board-art.js";
-
-/** The seats with who is to move. @param {any} state GameState @param {{style?: string, colors?: string[]}} look */
-export function players(state, look) {
-  return html`<div class="players">${state.seats.map((/** @type {any} */ seat, /** @type {number} */ index) => {
-    const turn = state.status !== "over" && state.position.mover === index;
-    const won = state.result && state.result.winner === index;
-    const note = won ? "won" : turn ? (seat.kind === "human" ? "to move" : "thinking") : "";
-    return html`<div class="player ${turn ? "turn" : ""}">${pieceIcon(index, look)}
-      <span><b>${seat.name}</b><small>${note || seat.about || (look.colors?.[index] ?? "")}</small></span>
-      <span class="rank">${rating(seat)}</span></div>`;
-  })}</div>`;
-}
+import { percent, score } from "../words.js";
+import { tone } from "./board-art.js";
 
 /**
  * The moves, one row per round; with `pick` they are buttons.

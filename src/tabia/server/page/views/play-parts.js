@@ -3,23 +3,26 @@ import { icon } from "../icons.js";
 import { html, nothing } from "../lit.js";
 import { href, moveText } from "../router.js";
 import { prefer, store } from "../store.js";
-import { viewpoint } from "../words.js";
-import { moveList, players, scoreBar } from "../components/parts.js";
+import { mine, viewpoint } from "../words.js";
+import { moveList, scoreBar } from "../components/parts.js";
+import { isFair, players } from "../components/seats.js";
+import { onlineNote } from "./play-online.js";
 import { choices } from "./play-setup.js";
 
 /** @param {any} state @param {any} position @param {any[]} seats @param {any} view The view of the game. */
 export function statusLine(view, state, position, seats) {
   const { game } = view;
-  const own = seats.findIndex((seat) => seat.kind === "human");
-  const alone = seats.filter((seat) => seat.kind === "human").length === 1;
-  const color = alone && own >= 0 ? `you are ${game.seat_names[own].toLowerCase()} · ` : "";
+  const seated = mine(state ?? { seats });
+  const alone = seated.length === 1;
+  const [own] = seated;
+  const color = alone ? `you are ${game.seat_names[own].toLowerCase()} · ` : "";
   const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
   const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
-  const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message;
+  const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
   return html`<div class="status"><h1 class=${won}>${title}</h1>
       ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
       <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide"> · ${color}${lower(game.goal)}</span></span>
-      <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
+      <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone && opponents(view, seats) ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
     <p class="line ${note ? "" : "blank"} ${!view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
 }
 
@@ -44,7 +47,7 @@ export function actions(view, state, own) {
       <button @click=${view.share}>${icon("share")} Share</button>
       <button @click=${() => view.fresh()}>${icon("plus")} New game</button></div>`;
   }
-  const people = view.session.humans.length;
+  const people = view.session.own.length;
   return html`<div class="actions main-actions">
     <button ?disabled=${!state.can.undo} @click=${view.undo}>${icon("undo")} Undo <kbd>U</kbd></button>
     ${state.thinking && people ? html`<button @click=${view.now}>${icon("play")} Move now <kbd>Space</kbd></button>` : html`<button ?disabled=${!state.can.hint || view.asking} @click=${view.askHint}>${icon("hint")} ${view.hint ? "Why?" : "Hint"} <kbd>H</kbd></button>`}
@@ -52,18 +55,18 @@ export function actions(view, state, own) {
     <button @click=${() => view.fresh()}>${icon("plus")} New game <kbd>N</kbd></button></div>`;
 }
 
-/** @param {any} state @param {any} view The view of the game. */
-export function sidebar(view, state) {
+/** @param {any} state @param {any} view The view of the game. @param {import("../components/seats.js").Look} look */
+export function sidebar(view, state, look) {
   const { game } = view;
-  const look = { style: game.board.style, colors: game.seat_names };
-  const own = viewpoint(state.seats);
+  const own = viewpoint(state);
+  const isHelped = !isFair(state) || state.status === "over";
   const who = state.seats[own].name;
   return html`<section class="card">${players(state, look)}</section>
     <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
       ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
-      <div class="actions gap-top"><button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a></div></section>
-    <section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
-      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`;
+      <div class="actions gap-top"><button class="plain" @click=${view.share}>Copy link</button>${isHelped ? html`<a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a>` : nothing}</div></section>
+    ${isFair(state) ? nothing : html`<section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
+      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`}`;
 }
 
 /** A box for moves as text, for those who do not use the board. @param {any} view The view of the game. @param {any} position */

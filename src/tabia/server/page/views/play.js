@@ -5,6 +5,7 @@ import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
 import { Element, html } from "../lit.js";
+import { OnlinePlay } from "../online.js";
 import { go, rename, shareLink } from "../router.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
@@ -12,6 +13,8 @@ import { announce, game as catalogGame, prefer, store, Subscription } from "../s
 import { sound } from "../theme.js";
 import { copied, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
+import { isFair, strip } from "../components/seats.js";
+import { invitation, onlineActions, onlineCards } from "./play-online.js";
 import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
 import { choices, seatsOf, setup } from "./play-setup.js";
 import "../components/board.js";
@@ -19,7 +22,7 @@ import "../components/board.js";
 class Play extends Element {
   static properties = {
     place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true },
-    expected: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true },
+    expected: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true }, inviting: { state: true },
   };
 
   constructor() {
@@ -27,11 +30,13 @@ class Play extends Element {
     this.draft = /** @type {any} */ (null);
     this.sheet = false;
     this.flip = false;
+    this.inviting = false;
     this.clear();
+    this.online = new OnlinePlay(this);
     this.session = new GameSession(this, (event, detail) => this.heard(event, detail));
     new Subscription(this);
     new Shortcuts(this, () => [
-      { keys: ["n"], label: "New game", run: () => this.fresh() },
+      { keys: ["n"], label: "New game", run: () => { if (!this.state || this.state.status === "over" || !isFair(this.state)) this.fresh(); } },
       { keys: ["u"], label: "Undo, back to your turn", run: () => this.undo() },
       { keys: ["h"], label: "Hint; again for the reason", run: () => this.askHint() },
       { keys: ["r"], label: "Rematch, or review the game", run: () => this.rematch(false) },
@@ -71,7 +76,7 @@ class Play extends Element {
         if (opened.game !== this.game.id) prefer({ game: opened.game });
         if (opened.status !== "over") prefer({ current: { ...store.prefs.current, [opened.game]: id } });
         rename("play", id);
-        this.face(opened.game, opened.seats);
+        this.face(opened);
         return undefined;
       }
       if (place.id) this.message = "This game is not here any more. The board is ready for a new one.";
@@ -95,7 +100,7 @@ class Play extends Element {
       const { position, moves } = await api.position(game.id, known.opening);
       if (this.game.id !== game.id || this.state) return;
       this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
-      this.face(game.id, this.draft.seats);
+      this.face(this.draft);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
     }
@@ -115,16 +120,16 @@ class Play extends Element {
     }
   }
 
-  /** Turn the board so that the reader's pieces start at the bottom. @param {string} id The game. @param {any[]} seats */
-  async face(id, seats) {
-    this.flip = await startsOnTop(catalogGame(id), viewpoint(seats)).catch(() => false);
-    this.faced = id;
+  /** Turn the board so that the reader's pieces start at the bottom. @param {{game: string, seats: any[], you?: number[]}} state */
+  async face(state) {
+    this.flip = await startsOnTop(catalogGame(state.game), viewpoint(state)).catch(() => false);
+    this.faced = state.game;
     this.requestUpdate();
   }
 
   /** @param {any} state */
   began(state) {
-    this.face(state.game, state.seats);
+    this.face(state);
     this.draft = null;
     this.clear();
     prefer({ current: { ...store.prefs.current, [state.game]: state.id }, game: state.game });
@@ -147,15 +152,16 @@ class Play extends Element {
       sound("move");
     } else if (before) announce(this.status(state));
     if (state.status === "over" && before && before.status !== "over") {
-      sound(state.result?.winner === viewpoint(state.seats) ? "win" : "lose");
+      sound(state.result?.winner === viewpoint(state) ? "win" : "lose");
       prefer({ current: { ...store.prefs.current, [state.game]: "" } });
+      this.online.finished(state);
     }
     this.expect(state);
   }
 
   /** Ask what result the analyst expects, where the reader wants to see it. @param {any} state */
   async expect(state) {
-    if (!store.prefs.bar || state.status === "thinking") return;
+    if (!store.prefs.bar || state.status === "thinking" || isFair(state)) return;
     if (state.status === "over") {
       this.expected = null;
       return;
@@ -203,7 +209,8 @@ class Play extends Element {
       this.confirming = true;
       return;
     }
-    const seat = this.session.humans.includes(this.state.position.mover) ? this.state.position.mover : this.session.humans[0];
+    const { own } = this.session;
+    const seat = own.includes(this.state.position.mover) ? this.state.position.mover : own[0];
     this.session.send("resign", { ply: this.session.ply, seat });
   }
 
@@ -228,7 +235,7 @@ class Play extends Element {
 
   /** @param {boolean} swap */
   async rematch(swap) {
-    if (this.state?.status !== "over") return;
+    if (this.state?.status !== "over" || isFair(this.state)) return;
     try {
       const state = await api.act(this.state.id, "rematch", { swap });
       await this.session.open(state.id);
@@ -245,6 +252,10 @@ class Play extends Element {
       if (!state) await this.fresh();
       return;
     }
+    if (isFair(state)) {
+      this.message = "This counts from the next game on.";
+      return;
+    }
     const seats = state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "agent" ? [index] : []));
     let changed = /** @type {any} */ (null);
     for (const seat of seats) changed = await this.session.send("level", { seat, agent });
@@ -259,13 +270,18 @@ class Play extends Element {
 
   /** The state in words. @param {any} state */
   status(state) {
+    const { own } = this.session;
     if (state.status === "over") {
       const { text, reason } = state.result ?? { text: "The game is over", reason: "" };
-      return reason && !text.includes(reason) ? `${text}: ${reason}` : text;
+      const name = own.length === 1 ? state.seats[own[0]].name : "";
+      const spoken = name && text.startsWith(`${name} `) ? `You${text.slice(name.length)}` : text;
+      return reason && !text.includes(reason) ? `${spoken}: ${reason}` : spoken;
     }
+    if (state.status === "waiting") return "Waiting for an opponent";
     const seat = state.seats[state.position.mover];
     if (seat.kind === "agent") return `${seat.name} is thinking …`;
-    return this.session.humans.length > 1 ? `${seat.name === "You" ? this.game.seat_names[state.position.mover] : seat.name} to move` : "Your move";
+    if (!own.includes(state.position.mover)) return `${seat.name} is to move`;
+    return own.length > 1 ? `${seat.name === "You" ? this.game.seat_names[state.position.mover] : seat.name} to move` : "Your move";
   }
 
   render() {
@@ -274,19 +290,23 @@ class Play extends Element {
     const shown = state && state.game === game.id ? state : null;
     const position = this.faced === game.id ? shown?.position ?? draft?.position : null;
     const seats = shown?.seats ?? draft?.seats ?? [];
-    const own = seats[position?.mover]?.kind === "human";
-    return html`<div class="play" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
+    const own = shown ? shown.status === "your move" : seats[position?.mover]?.kind === "human";
+    const look = { style: game.board.style, colors: game.seat_names, arrived: this.session.arrived, connected: this.session.connected };
+    return html`<div class="play ${shown && isFair(shown) ? "fair" : ""} ${shown?.join ? "inviting" : ""}" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
       <div class="side ${this.sheet ? "sheet" : ""}">
         <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
+        ${onlineCards(this)}
         ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
       <section class="center" aria-label="Board">
         ${statusLine(this, shown, position, seats)}
+        ${invitation(this, shown)}${strip(shown, "top", look)}
         <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
           .interactive=${Boolean(position && own && !position.over && this.session.connected)} .pending=${this.session.pending} .waiting=${this.waiting(shown, seats, position)}
           .highlight=${this.hint?.path ?? []} .overlay=${this.thoughts(shown)} @move=${this.move} @refused=${this.refused}></tabia-board>
-        ${actions(this, shown, own)}
+        ${strip(shown, "bottom", look)}
+        ${onlineActions(this, shown) ?? actions(this, shown, own)}
       </section>
-      <div class="side right">${shown ? sidebar(this, shown) : welcome(this)}</div>
+      <div class="side right">${shown ? sidebar(this, shown, look) : welcome(this)}</div>
     </div>`;
   }
 
@@ -295,6 +315,7 @@ class Play extends Element {
     if (!this.session.connected) return "The connection is lost. Your move can be played when it is back.";
     if (!position) return "";
     if (!state) return `${this.levelName()} moves first. Press Start.`;
+    if (state.status === "waiting") return "The game starts when somebody joins.";
     return state.status === "over" ? "The game is over. Start a new one." : `It is ${seats[position.mover].name}'s turn.`;
   }
 

@@ -12,7 +12,7 @@ import { Element, html, nothing } from "../lit.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { go, href, moveText, shareLink } from "../router.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
-import { copied, headline, plural, score, viewpoint } from "../words.js";
+import { copied, headline, plural, mine, score, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
 import { chips, moveList } from "../components/parts.js";
 import { scoreGraph } from "../components/score-graph.js";
@@ -102,7 +102,7 @@ class Review extends Element {
   async openGame(id) {
     const state = await api.game(id);
     if (state.game !== store.prefs.game) prefer({ game: state.game });
-    this.record = { id, game: state.game, seats: state.seats, result: state.result, plies: state.moves.length };
+    this.record = { id, game: state.game, seats: state.seats, you: state.you, result: state.result, plies: state.moves.length };
     this.open(state.moves);
   }
 
@@ -121,7 +121,7 @@ class Review extends Element {
   open(moves, ply) {
     this.tree = new LineTree(moves);
     if (ply !== undefined) this.tree.to(ply);
-    this.own = viewpoint(this.record.seats);
+    this.own = viewpoint(this.record);
     this.scores = Array(moves.length + 1).fill(null);
     startsOnTop(this.entry, this.own).then((flip) => { this.flip = flip; }, () => {});
     this.show();
@@ -252,12 +252,12 @@ class Review extends Element {
 
   async playOn() {
     const { game, seats } = this.record;
-    const humans = seats.some((/** @type {any} */ seat) => seat.kind === "human");
+    const own = mine(this.record);
     const level = this.entry.levels.find((/** @type {any} */ entry) => entry.default) ?? this.entry.levels[0];
     const moves = this.lineKey;
     const position = this.positions.get(moves) ?? (await api.position(game, moves)).position; // The one shown may be a step behind.
     const wanted = seats.map((/** @type {any} */ seat, /** @type {number} */ index) => {
-      if (humans ? seat.kind === "human" : index === position.mover) return { kind: "human" };
+      if (own.length ? own.includes(index) : index === position.mover) return { kind: "human" };
       return { kind: "agent", agent: seat.agent ?? level.id };
     });
     try {

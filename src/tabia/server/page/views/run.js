@@ -1,4 +1,5 @@
 /** <tabia-run>: one run watched live: figures, curves, games against itself, its versions to play, and the proof at the end. */
+import { isShared } from "../account.js";
 import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
@@ -182,13 +183,14 @@ class Run extends Element {
   /** @param {any} run @param {boolean} isLive */
   runCard(run, isLive) {
     const settings = Object.entries(run.settings ?? {});
+    const { runs_allowed: mayAct } = store.catalog;
     return html`<section class="card stack tight"><h2>Run</h2>
-      <p class="soft">Recipe ${run.recipe}${run.settings?.seed !== undefined ? `, seed ${run.settings.seed}` : ""}. Stopping saves everything.</p>
-      <div class="actions">${isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : run.state === "finished" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume", { minutes: 5 })}>${icon("play")} Train 5 more minutes</button>` : nothing}
+      <p class="soft">Recipe ${run.recipe}${run.settings?.seed !== undefined ? `, seed ${run.settings.seed}` : ""}.${mayAct ? " Stopping saves everything." : ""}</p>
+      <div class="actions">${!mayAct ? nothing : isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : run.state === "finished" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume", { minutes: 5 })}>${icon("play")} Train 5 more minutes</button>` : nothing}
         <a class="button" href=${href("learn")}>All runs</a></div>
       ${PROVABLE.includes(run.game) ? html`<div class="proof"><b>${this.proof ? (this.proof.proved === true ? "Proven unbeatable" : this.proof.proved === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
         <p class="soft">${this.proof?.text ?? "Every line of play is tried against the network alone. If none wins, it is proven unbeatable."}</p>
-        ${!isLive && !this.proof ? html`<button @click=${this.prove}>${icon("check")} Prove it</button>` : nothing}</div>` : nothing}
+        ${!isLive && !this.proof && (mayAct || !isShared()) ? html`<button @click=${this.prove}>${icon("check")} Prove it</button>` : nothing}</div>` : nothing}
       ${settings.length ? html`<details><summary>Settings</summary><div class="scroll"><table>${settings.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${Array.isArray(value) ? value.join(", ") : String(value)}</td></tr>`)}</table></div></details>` : nothing}</section>`;
   }
 
