@@ -15,12 +15,20 @@ export const isMember = () => ["member", "operator"].includes(store.account?.rol
 /** Whether agents of this game have measured ratings, so that people can be rated too. @param {any} game */
 export const isRated = (game) => isShared() && game.levels.some((/** @type {any} */ level) => level.group === "levels" && typeof level.elo === "number");
 
-/** Ask the server who the reader is, and how they are rated. */
+/** What there is to play, who the reader is and how they are rated: asked for at the start and when another person signs in. */
+export async function arrive() {
+  const catalog = await api.catalog();
+  update({ catalog, ...(catalog.mode === "shared" ? await reader() : {}) });
+}
+
+/** Ask again who the reader is and how they are rated. */
 export async function refresh() {
-  if (!isShared()) return;
+  if (isShared()) update(await reader());
+}
+
+async function reader() {
   const account = await api.account();
-  const ratings = account.role === "stranger" ? [] : (await api.myRatings()).ratings;
-  update({ account, ratings });
+  return { account, ratings: account.role === "stranger" ? [] : (await api.myRatings()).ratings };
 }
 
 /** The reader's rating in a game, or undefined. @param {string} game */
@@ -29,22 +37,16 @@ export const ownRating = (game) => store.ratings.find((/** @type {any} */ row) =
 /** @param {{name: string, password: string, invite?: string}} body */
 export async function signUp(body) {
   await api.signUp(body);
-  await changed();
+  await arrive();
 }
 
 /** @param {{name: string, password: string}} body */
 export async function signIn(body) {
   await api.login(body);
-  await changed();
+  await arrive();
 }
 
 export async function signOut() {
   await api.logout();
-  await changed();
-}
-
-/** Another person is here: what they may do and see is asked for anew. */
-export async function changed() {
-  update({ catalog: await api.catalog() });
-  await refresh();
+  await arrive();
 }

@@ -1,8 +1,7 @@
 /**
  * The shell: header with the places, the chosen game, the reader, preferences and help; shows the view of the present route.
  */
-import { isShared, refresh } from "./account.js";
-import { api } from "./api.js";
+import { arrive, isShared } from "./account.js";
 import { icon } from "./icons.js";
 import { Shortcuts, shortcuts } from "./keys.js";
 import { Element, html, nothing } from "./lit.js";
@@ -68,8 +67,7 @@ class App extends Element {
 
   async load() {
     try {
-      update({ catalog: await api.catalog() });
-      await refresh();
+      await arrive();
       this.problem = "";
     } catch (error) {
       this.problem = /** @type {Error} */ (error).message;

@@ -13,10 +13,10 @@ import { openSignIn } from "./components/sign-in.js";
 /** Initial time and increment in seconds; the first is without a clock. @type {[string, string, {initial_s: number, increment_s: number}|null][]} */
 export const CLOCKS = [
   ["none", "No clock", null],
-  ["180+2", "3 + 2", { initial_s: 180, increment_s: 2 }],
-  ["300+3", "5 + 3", { initial_s: 300, increment_s: 3 }],
-  ["600+5", "10 + 5", { initial_s: 600, increment_s: 5 }],
-  ["1800+20", "30 + 20", { initial_s: 1800, increment_s: 20 }],
+  ["180+2", "3+2", { initial_s: 180, increment_s: 2 }],
+  ["300+3", "5+3", { initial_s: 300, increment_s: 3 }],
+  ["600+5", "10+5", { initial_s: 600, increment_s: 5 }],
+  ["1800+20", "30+20", { initial_s: 1800, increment_s: 20 }],
 ];
 
 export class OnlinePlay {

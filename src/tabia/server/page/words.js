@@ -46,6 +46,9 @@ export function signed(number) {
   return whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "±0";
 }
 
+/** Whether a change, as it is shown, is up or down. @param {number} number */
+export const direction = (number) => (Math.round(number) > 0 ? "up" : Math.round(number) < 0 ? "down" : "");
+
 /** A wait in words: "8 seconds", "2 minutes". @param {number} seconds */
 export function patience(seconds) {
   if (seconds < 60) return plural(Math.max(1, Math.ceil(seconds)), "second");
@@ -94,12 +97,18 @@ export function viewpoint(game) {
   return own.length === 1 ? own[0] : 0;
 }
 
+/** Whom the reader plays: "Club", "Ben and Club". @param {any} game */
+export function opponents(game) {
+  const own = viewpoint(game);
+  return game.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (index === own || seat.kind === "open" ? [] : [seat.name])).join(" and ");
+}
+
 /** "You lost to Club in 36 moves". @param {any} summary */
 export function headline(summary) {
   const { seats, result, plies } = summary;
   const length = plural(plies, "move");
   const own = viewpoint(summary);
-  const others = seats.filter((/** @type {any} */ _, /** @type {number} */ index) => index !== own).map((/** @type {any} */ seat) => seat.name).join(" and ");
+  const others = opponents(summary);
   const isPlayed = mine(summary).length === 1;
   if (!result) return `Unfinished, ${length}`;
   if (!isPlayed) return `${result.text}, ${length}`;

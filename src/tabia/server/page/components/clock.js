@@ -1,5 +1,7 @@
 /**
- * <tabia-clock>: the time a seat has left. The server's clock decides; this one counts down between two states.
+ * <tabia-clock>: the time a seat has left, and <tabia-countdown>: the seconds until something happens.
+ *
+ * The server's clock decides; these count down between two of its states.
  */
 import { Element, html, nothing } from "../lit.js";
 import { announce } from "../store.js";
@@ -44,7 +46,7 @@ class Clock extends Element {
   /** Let screen readers hear the own time when it becomes short. @param {number} left */
   speak(left) {
     const passed = SPOKEN.filter((mark) => left <= mark).length;
-    if (this.own && passed > this.spoken) announce(`${Math.ceil(left / 1000)} seconds left.`);
+    if (this.own && passed > this.spoken && this.checkVisibility()) announce(`${Math.ceil(left / 1000)} seconds left.`);
     this.spoken = passed;
   }
 
@@ -54,4 +56,11 @@ class Clock extends Element {
   }
 }
 
+class Countdown extends Clock {
+  render() {
+    return html`${Math.ceil(this.left / 1000)} s`;
+  }
+}
+
 customElements.define("tabia-clock", Clock);
+customElements.define("tabia-countdown", Countdown);

@@ -1,6 +1,6 @@
 /** Who plays: names, ratings, clocks and who is there, as a card or, on phones, as a strip above and below the board. */
 import { html, nothing } from "../lit.js";
-import { clockText, mine, patience, seatRating, signed } from "../words.js";
+import { clockText, direction, mine, seatRating, signed } from "../words.js";
 import { pieceIcon } from "./board-art.js";
 import "./clock.js";
 
@@ -26,7 +26,7 @@ export function players(state, look) {
 
 /** One seat beside the board, for phones; only where clocks or ratings matter. @param {any} state @param {"top"|"bottom"} place @param {Look} look */
 export function strip(state, place, look) {
-  if (!state || !isFair(state)) return nothing;
+  if (!state || !isFair(state) || state.status === "waiting") return nothing;
   const seats = order(state);
   const shown = place === "bottom" ? seats.slice(-1) : seats.slice(0, -1);
   return html`<div class="strip">${shown.map((index) => row(state, index, look))}</div>`;
@@ -35,27 +35,39 @@ export function strip(state, place, look) {
 /** @param {any} state @param {number} index @param {Look} look */
 function row(state, index, look) {
   const seat = state.seats[index];
-  const turn = state.status !== "over" && state.status !== "waiting" && state.position.mover === index;
-  const change = state.rating_change?.[index];
-  const isAway = state.presence?.[index] === false && state.status !== "over" && state.status !== "waiting";
+  const isOn = state.status !== "over" && state.status !== "waiting";
+  const turn = isOn && state.position.mover === index;
+  const isAway = isOn && state.presence?.[index] === false;
+  const words = note(state, index, turn, isAway, look);
+  const rated = rank(state, index);
+  const second = state.clocks ? html`${rated}${rated !== nothing && words.length ? " · " : ""}${words}` : words.length ? words : seat.about || (look.colors?.[index] ?? "");
   return html`<div class="player ${turn ? "turn" : ""} ${seat.kind === "open" ? "vacant" : ""}" data-seat=${index}>${pieceIcon(index, look)}
-    <span class="who-plays"><b>${seat.kind === "open" ? "Open seat" : seat.name}</b><small class=${isAway ? "away" : ""}>${note(state, index, turn, isAway) || seat.about || (look.colors?.[index] ?? "")}</small></span>
-    <span class="rank">${seatRating(seat)}${change ? html` <b class="change ${change.change > 0 ? "up" : change.change < 0 ? "down" : ""}"><span class="unseen">Change: </span>${signed(change.change)}</b>` : nothing}</span>
-    ${clock(state, index, look)}</div>`;
+    <span class="who-plays"><b>${seat.kind === "open" ? "Open seat" : seat.name}</b><small class=${isAway ? "away" : ""}>${second}</small></span>
+    ${state.clocks ? clock(state, index, look) : rated}</div>`;
 }
 
-/** @param {any} state @param {number} index @param {boolean} turn @param {boolean} isAway */
-function note(state, index, turn, isAway) {
-  const seat = state.seats[index];
-  const won = state.result && state.result.winner === index;
-  const left = state.away_ms?.[index];
-  const words = [];
-  if (isFair(state) && mine(state).includes(index)) words.push("you");
-  if (won) words.push("won");
-  else if (isAway) words.push(typeof left === "number" ? `away, loses in ${patience(left / 1000)}` : "away");
-  else if (turn) words.push(seat.kind === "human" ? "to move" : "thinking");
-  return words.join(" · ");
+/** The rating, and after a rated game its change. @param {any} state @param {number} index */
+function rank(state, index) {
+  const text = seatRating(state.seats[index]);
+  const change = state.rating_change?.[index]?.change;
+  if (!text) return nothing;
+  return html`<span class="rank">${text}${typeof change === "number" ? html` <b class="change ${direction(change)}"><span class="unseen">Change: </span>${signed(change)}</b>` : nothing}</span>`;
 }
+
+/** What there is to say about a seat; beside a clock, which shows whose turn it is, only what is needed. @param {any} state @param {number} index @param {boolean} turn @param {boolean} isAway @param {Look} look */
+function note(state, index, turn, isAway, look) {
+  const seat = state.seats[index];
+  const isOver = state.status === "over";
+  const words = [];
+  if (isFair(state) && mine(state).includes(index) && !(isOver && state.clocks)) words.push("you");
+  if (isOver && state.result?.winner === index) words.push("won");
+  else if (isAway) words.push(away(state.away_ms?.[index], look));
+  else if (turn && !state.clocks) words.push(seat.kind === "human" ? "to move" : "thinking");
+  return words.flatMap((word, at) => (at ? [" · ", word] : [word]));
+}
+
+/** @param {number|null|undefined} left @param {Look} look */
+const away = (left, look) => (typeof left === "number" ? html`away, loses in <tabia-countdown .ms=${left} .since=${look.arrived ?? 0} .running=${true}></tabia-countdown>` : "away");
 
 /** @param {any} state @param {number} index @param {Look} look */
 function clock(state, index, look) {

@@ -98,7 +98,7 @@ class Sessions extends Owned {
   render() {
     const { sessions = [] } = this.lists;
     return html`<section class="card"><h2>Signed in</h2>${this.refusal()}
-      <ul class="rows">${sessions.map((session) => html`<li><span>${session.current ? html`<b>This browser</b>` : "Another browser"}<small class="soft">since ${date(session.created)}, last seen ${date(session.seen)}</small></span>
+      <ul class="rows">${sessions.map((session) => html`<li><span>${session.current ? html`<b>This browser</b>` : "Another browser"}<small class="soft">${session.current ? `since ${date(session.created, { dateStyle: "medium" })}` : `last seen ${date(session.seen)}`}</small></span>
         ${session.current ? nothing : html`<button class="small-button" aria-label="Sign out the browser last seen ${date(session.seen)}" @click=${() => this.end("sessions", session.id, "That browser is signed out.")}>Sign out</button>`}</li>`)}</ul></section>`;
   }
 }
@@ -130,7 +130,7 @@ class Tokens extends Owned {
       ${this.secret ? this.reveal(this.secret) : nothing}${this.refusal()}
       ${tokens.length || bots.length ? html`<ul class="rows">${tokens.map((token) => html`<li><span>${token.label}<small class="soft">${token.scopes.join(", ")} · ${token.used ? `last used ${date(token.used)}` : "never used"}</small></span>
           <button class="small-button" aria-label="Delete the token ${token.label}" @click=${() => this.end("tokens", token.id, "The token is deleted.")}>Delete</button></li>`)}
-        ${bots.map((bot) => html`<li><span>${bot.name} <span class="state">bot</span><small class="soft">since ${date(bot.created)}</small></span></li>`)}</ul>` : nothing}
+        ${bots.map((bot) => html`<li><span>${bot.name} <span class="state">bot</span><small class="soft">since ${date(bot.created, { dateStyle: "medium" })}</small></span></li>`)}</ul>` : nothing}
       <details><summary>New token</summary><form class="stack tight gap-top" @submit=${(/** @type {Event} */ event) => this.make(event, "tokens", (form) => ({ label: text(form), scopes: scopes(form) }))}>
         <div class="field"><label for="token-label">What it is for</label><input id="token-label" required maxlength="60" autocomplete="off"></div>
         <fieldset class="plain-fieldset"><legend class="small soft">It may</legend>${SCOPES.map(([scope, about]) => html`<label class="check"><input type="checkbox" value=${scope} checked>${about}</label>`)}</fieldset>

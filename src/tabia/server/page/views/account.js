@@ -1,11 +1,11 @@
 /** <tabia-account>: the reader's own data: ratings, games, access, export and deletion. */
-import { changed, isMember } from "../account.js";
+import { arrive, isMember } from "../account.js";
 import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
 import { announce, game as catalogGame, store, Subscription, update } from "../store.js";
-import { date, headline } from "../words.js";
+import { date, headline, opponents } from "../words.js";
 import { openSignIn } from "../components/sign-in.js";
 import { ratingTiles } from "./person.js";
 import "./account-access.js";
@@ -49,7 +49,7 @@ class Account extends Element {
     this.problem = "";
     try {
       await api.deleteAccount(password === undefined ? {} : { password });
-      await changed();
+      await arrive();
       go("play");
       await this.updateComplete;
       update({ notice: "Your account is deleted. Your finished games stay, without your name." });
@@ -76,7 +76,7 @@ class Account extends Element {
   gameList() {
     if (this.games === null) return html`<p class="soft" aria-busy="true">Loading …</p>`;
     if (!this.games.length) return html`<p class="soft">No games yet. <a href=${href("play")}>Play one</a>.</p>`;
-    return html`<ul class="rows">${this.games.map((entry) => html`<li><a href=${entry.result ? href("review", entry.id) : href("play", entry.id)}>${entry.result ? headline(entry) : "In progress"}</a>
+    return html`<ul class="rows">${this.games.map((entry) => html`<li><a href=${entry.result ? href("review", entry.id) : href("play", entry.id)}>${entry.result ? headline(entry) : `In progress${opponents(entry) ? `, against ${opponents(entry)}` : ""}`}</a>
       <small class="soft">${catalogGame(entry.game)?.name ?? entry.game} · ${date(entry.created)}${entry.rated ? " · rated" : ""}</small></li>`)}</ul>
       <p class="gap-top"><a href=${href("review")}>All finished games</a></p>`;
   }

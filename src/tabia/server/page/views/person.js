@@ -4,7 +4,7 @@ import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { href } from "../router.js";
 import { game as catalogGame, store, Subscription } from "../store.js";
-import { date, personRating, plural, points, signed } from "../words.js";
+import { date, direction, personRating, plural, points, signed } from "../words.js";
 
 class Person extends Element {
   static properties = { name: { attribute: false }, person: { state: true }, problem: { state: true } };
@@ -53,11 +53,11 @@ export function ratingTiles(ratings) {
 /** Finished rated games, newest first. @param {any[]} games @param {string} none What to say without any. */
 export function gameRows(games, none) {
   if (!games.length) return html`<p class="soft">${none}</p>`;
-  return html`<div class="scroll"><table class="games"><thead><tr><th scope="col">Game</th><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="right">Change</th><th scope="col">Finished</th></tr></thead><tbody>${games.map((game) => html`<tr>
+  return html`<div class="scroll"><table class="games"><thead><tr><th scope="col">Game</th><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="figures">Change</th><th scope="col">Finished</th></tr></thead><tbody>${games.map((game) => html`<tr>
     <td>${catalogGame(game.game)?.name ?? game.game}</td>
     <td>${game.opponents.map((/** @type {any} */ other, /** @type {number} */ index) => html`${index ? ", " : ""}${other.name}${typeof other.rating === "number" ? html` <span class="soft">${points(other.rating)}</span>` : nothing}`)}</td>
     <td><a href=${href("review", game.id)}>${outcome(game.score)}</a></td>
-    <td class="right change ${game.change > 0 ? "up" : game.change < 0 ? "down" : ""}">${signed(game.change)}</td>
+    <td class="figures change ${direction(game.change)}">${signed(game.change)}</td>
     <td class="soft">${date(game.finished_at)}</td></tr>`)}</tbody></table></div>`;
 }
 

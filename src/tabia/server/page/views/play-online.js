@@ -5,16 +5,24 @@ import { html, nothing } from "../lit.js";
 import { href } from "../router.js";
 import { mine, personRating, rating, signed, timeControl } from "../words.js";
 import { chips } from "../components/parts.js";
-import { hasOthers } from "../components/seats.js";
+import { hasOthers, isFair } from "../components/seats.js";
 import { openSignIn } from "../components/sign-in.js";
 import { chooseFriend, CLOCKS, friendChoices } from "../online.js";
 
 const ORDER = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth"];
 
-/** The cards above the levels. @param {any} view The play view. */
-export function onlineCards(view) {
-  if (!isShared()) return nothing;
-  return html`${isRated(view.game) ? ratedCard(view) : nothing}${friendCard(view)}`;
+/** The left side on a shared server: what can be played, or what is being played for. @param {any} view @param {any} state @param {() => unknown} levels */
+export function onlineSide(view, state, levels) {
+  if (state && isFair(state) && state.status !== "over") return gameCard(view, state);
+  if (!isShared()) return levels();
+  return html`${isRated(view.game) ? ratedCard(view) : nothing}${friendCard(view)}${view.inviting ? nothing : levels()}`;
+}
+
+/** @param {any} view @param {any} state */
+function gameCard(view, state) {
+  const people = hasOthers(state);
+  return html`<section class="card stack tight"><h2>${state.rated ? "Rated game" : "Unrated game"}</h2><p>${view.game.name}, ${timeControl(state.clock)}.</p>
+    <p class="soft small">No undo and no hints.${people ? " Whoever is away for a minute loses." : ""}${state.rated ? " Resigning counts as a loss." : ""}</p></section>`;
 }
 
 /** @param {any} view */
@@ -26,7 +34,7 @@ function ratedCard(view) {
     ${placement(own)}
     ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> ${rating({ elo: own.next.rating, error: own.next.deviation })}</p>` : nothing}
     <div class="actions"><button class="primary wide-button" ?disabled=${view.online.busy} @click=${() => view.online.rated()}>${icon("play")} ${own?.games ? "Next rated game" : "Play a rated game"}</button></div>
-    <p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p></section>`;
+    ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p>`}</section>`;
 }
 
 /** How far the placement is: three games at least, five at most. @param {any} own */
@@ -77,7 +85,6 @@ export function onlineActions(view, state) {
   const isAsked = typeof offered === "number" && offered !== seat;
   return html`<div class="actions main-actions">
     ${hasOthers(state) ? html`<button class=${isAsked ? "primary" : ""} ?disabled=${!state.can.draw} @click=${() => view.online.draw()}>${isAsked ? "Accept the draw" : offered === seat ? "Draw offered" : "Offer a draw"}</button>` : nothing}
-    ${state.thinking ? html`<button @click=${view.now}>${icon("play")} Move now <kbd>Space</kbd></button>` : nothing}
     <button ?disabled=${!state.can.resign} class=${view.confirming ? "danger" : ""} @click=${view.resign}>${icon("flag")} ${view.confirming ? "Really resign" : "Resign"}</button></div>`;
 }
 
@@ -115,5 +122,5 @@ export function onlineNote(view, state) {
     return [rated, offer].filter(Boolean).join(" ");
   }
   if (typeof state.draw_offer === "number") return state.draw_offer === seat ? `You offer a draw. ${other} can accept it.` : `${other} offers a draw.`;
-  return state.waiting ?? "";
+  return state.status === "waiting" ? "" : state.waiting ?? ""; // The title says already that a seat is open.
 }

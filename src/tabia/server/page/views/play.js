@@ -14,7 +14,7 @@ import { sound } from "../theme.js";
 import { copied, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
 import { isFair, strip } from "../components/seats.js";
-import { invitation, onlineActions, onlineCards } from "./play-online.js";
+import { invitation, onlineActions, onlineSide } from "./play-online.js";
 import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
 import { choices, seatsOf, setup } from "./play-setup.js";
 import "../components/board.js";
@@ -151,6 +151,7 @@ class Play extends Element {
       announce(`${state.seats[last.seat].name}: ${last.move}. ${this.status(state)}`);
       sound("move");
     } else if (before) announce(this.status(state));
+    if (isFair(state)) document.title = `${state.status === "your move" ? "Your turn" : "Play"} · Tabia`; // Seen from another tab.
     if (state.status === "over" && before && before.status !== "over") {
       sound(state.result?.winner === viewpoint(state) ? "win" : "lose");
       prefer({ current: { ...store.prefs.current, [state.game]: "" } });
@@ -201,7 +202,7 @@ class Play extends Element {
   }
 
   now() {
-    if (this.state?.thinking) this.session.send("now", { ply: this.session.ply });
+    if (this.state?.thinking && !this.state.rated) this.session.send("now", { ply: this.session.ply });
   }
 
   resign() {
@@ -252,10 +253,6 @@ class Play extends Element {
       if (!state) await this.fresh();
       return;
     }
-    if (isFair(state)) {
-      this.message = "This counts from the next game on.";
-      return;
-    }
     const seats = state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "agent" ? [index] : []));
     let changed = /** @type {any} */ (null);
     for (const seat of seats) changed = await this.session.send("level", { seat, agent });
@@ -295,8 +292,7 @@ class Play extends Element {
     return html`<div class="play ${shown && isFair(shown) ? "fair" : ""} ${shown?.join ? "inviting" : ""}" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
       <div class="side ${this.sheet ? "sheet" : ""}">
         <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
-        ${onlineCards(this)}
-        ${setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; })}</div>
+        ${onlineSide(this, shown, () => setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; }))}</div>
       <section class="center" aria-label="Board">
         ${statusLine(this, shown, position, seats)}
         ${invitation(this, shown)}${strip(shown, "top", look)}
