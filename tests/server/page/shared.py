@@ -17,14 +17,14 @@ NOW = "2026-11-16T17:00:00.000+00:00"
 class SharedServer:
     """Answers of `/api/v1` by path; what is not listed comes from the local server."""
 
-    def __init__(self, screen: Screen, *, role: str = "member", name: str = "Ada", runs: bool = False) -> None:
+    def __init__(self, screen: Screen, *, role: str = "member", name: str = "Ada") -> None:
         self.screen, self.sockets = screen, []  # type: ignore[var-annotated]
         self.asked: list[tuple[str, str, Any]] = []
         self.answers: dict[str, Any] = {
             "GET account": {"name": None if role == "stranger" else name, "role": role, "created": NOW},
             "GET ratings/me": {"ratings": []},
         }
-        self.catalog = {"mode": "shared", "runs_allowed": runs, "sign_up": "open"}
+        self.catalog = {"mode": "shared", "runs_allowed": True, "sign_up": "open"}
         screen.page.route("**/api/v1/**", self._answer)
         screen.page.route_web_socket("**/api/v1/games/*/live", self._follow)
 

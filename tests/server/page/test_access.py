@@ -47,6 +47,18 @@ def test_cells_have_names_and_moves_are_spoken(look: Look, server: Server) -> No
     screen.wait_until("3", "#announcer")
 
 
+def test_one_person_at_this_computer_sees_nothing_of_accounts(look: Look, server: Server) -> None:
+    screen = look()
+    asked: list[str] = []
+    screen.page.on("request", lambda request: asked.append(request.url))
+    for place in ("#/play?g=connect4", "#/leaderboard", "#/account", "#/people/ada", "#/play?join=abc"):
+        screen.open(place).page.wait_for_selector("svg.board")
+        assert screen.page.locator(".places a").all_inner_texts() == ["Play", "Review", "Learn", "Explain"]
+        assert screen.page.locator("tabia-reader, tabia-sign-in, .rated-card, .friend-card").count() == 0
+    paths = {url.split("/api/v1/")[1].split("?")[0] for url in asked if "/api/v1/" in url}
+    assert paths <= {"catalog", "position"}, paths
+
+
 def test_nothing_comes_from_elsewhere(look: Look, server: Server) -> None:
     screen = look()
     asked: list[str] = []

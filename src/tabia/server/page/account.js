@@ -12,6 +12,9 @@ export const isShared = () => store.catalog?.mode === "shared";
 /** Whether the reader has an account. */
 export const isMember = () => ["member", "operator"].includes(store.account?.role);
 
+/** Whether the reader may start and stop training runs. */
+export const mayTrain = () => store.catalog.runs_allowed && (!isShared() || store.account?.role === "operator");
+
 /** Whether agents of this game have measured ratings, so that people can be rated too. @param {any} game */
 export const isRated = (game) => isShared() && game.levels.some((/** @type {any} */ level) => level.group === "levels" && typeof level.elo === "number");
 
@@ -27,8 +30,8 @@ export async function refresh() {
 }
 
 async function reader() {
-  const account = await api.account();
-  return { account, ratings: account.role === "stranger" ? [] : (await api.myRatings()).ratings };
+  const [account, { ratings }] = await Promise.all([api.account(), api.myRatings()]);
+  return { account, ratings };
 }
 
 /** The reader's rating in a game, or undefined. @param {string} game */

@@ -103,6 +103,17 @@ export function opponents(game) {
   return game.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (index === own || seat.kind === "open" ? [] : [seat.name])).join(" and ");
 }
 
+/** How a game ended, from the reader's side: "You won with four in a row", "You won: Ben resigned". @param {any} state */
+export function ending(state) {
+  const { text, reason, winner } = state.result ?? { text: "The game is over", reason: "" };
+  const own = mine(state);
+  const name = own.length === 1 ? state.seats[own[0]].name : "";
+  const full = reason && state.ended_by === "rules" && !text.includes(reason) ? `${text}: ${reason}` : text;
+  if (!name || name === "You") return full;
+  if (text.startsWith(`${name} `)) return `You${full.slice(name.length)}`;
+  return winner === own[0] ? `You won: ${full}` : full;
+}
+
 /** "You lost to Club in 36 moves". @param {any} summary */
 export function headline(summary) {
   const { seats, result, plies } = summary;

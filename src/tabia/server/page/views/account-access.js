@@ -130,7 +130,8 @@ class Tokens extends Owned {
       ${this.secret ? this.reveal(this.secret) : nothing}${this.refusal()}
       ${tokens.length || bots.length ? html`<ul class="rows">${tokens.map((token) => html`<li><span>${token.label}<small class="soft">${token.scopes.join(", ")} · ${token.used ? `last used ${date(token.used)}` : "never used"}</small></span>
           <button class="small-button" aria-label="Delete the token ${token.label}" @click=${() => this.end("tokens", token.id, "The token is deleted.")}>Delete</button></li>`)}
-        ${bots.map((bot) => html`<li><span>${bot.name} <span class="state">bot</span><small class="soft">since ${date(bot.created, { dateStyle: "medium" })}</small></span></li>`)}</ul>` : nothing}
+        ${bots.map((bot) => html`<li><span>${bot.name} <span class="state">bot</span><small class="soft">since ${date(bot.created, { dateStyle: "medium" })}</small></span>
+          <button class="small-button" aria-label="Delete the bot ${bot.name}" @click=${() => this.end("bots", bot.name, "The bot is deleted.")}>Delete</button></li>`)}</ul>` : nothing}
       <details><summary>New token</summary><form class="stack tight gap-top" @submit=${(/** @type {Event} */ event) => this.make(event, "tokens", (form) => ({ label: text(form), scopes: scopes(form) }))}>
         <div class="field"><label for="token-label">What it is for</label><input id="token-label" required maxlength="60" autocomplete="off"></div>
         <fieldset class="plain-fieldset"><legend class="small soft">It may</legend>${SCOPES.map(([scope, about]) => html`<label class="check"><input type="checkbox" value=${scope} checked>${about}</label>`)}</fieldset>

@@ -40,11 +40,12 @@ class Leaderboard extends Element {
     }
   }
 
-  /** People and agents in one order, the strongest first. */
-  get rows() {
+  /** Those with a place, among the agents, the strongest first; then those whose rating is still provisional. */
+  get parts() {
     const people = this.table.people.map((/** @type {any} */ row) => ({ ...row, kind: "person" }));
     const agents = this.agents ? this.table.agents.map((/** @type {any} */ row) => ({ ...row, kind: "agent" })) : [];
-    return [...people, ...agents].sort((a, b) => b.rating - a.rating);
+    const settled = [...people.filter((/** @type {any} */ row) => !row.provisional), ...agents].sort((a, b) => b.rating - a.rating);
+    return { settled, provisional: people.filter((/** @type {any} */ row) => row.provisional) };
   }
 
   render() {
@@ -55,25 +56,27 @@ class Leaderboard extends Element {
   }
 
   list() {
-    const { rows } = this;
-    const spread = (/** @type {any} */ row) => 2 * (row.deviation ?? row.error ?? 0);
-    const scale = { low: Math.min(...rows.map((row) => row.rating - spread(row))), high: Math.max(...rows.map((row) => row.rating + spread(row))) };
-    return html`${this.table.people.length ? nothing : html`<div class="card empty"><p>Nobody has a rating in ${this.game.name} yet. Three to five games place you.</p>
-        <div class="actions"><a class="button primary" href=${href("play")}>${icon("play")} Play a rated game</a></div></div>`}
+    const { settled, provisional } = this.parts;
+    const rows = [...settled, ...provisional];
+    const scale = { low: Math.min(...rows.map((row) => row.rating - row.error)), high: Math.max(...rows.map((row) => row.rating + row.error)) };
+    const none = html`<div class="card empty"><p>Nobody has a rating in ${this.game.name} yet. Three to five games place you.</p>
+      <div class="actions"><a class="button primary" href=${href("play")}>${icon("play")} Play a rated game</a></div></div>`;
+    return html`${this.table.people.length ? nothing : none}
       ${rows.length ? html`<section class="card scroll"><table class="leaderboard"><thead><tr><th scope="col">#</th><th scope="col">Player</th><th scope="col" class="figures">Rating</th><th scope="col" class="interval"><span class="unseen">Interval</span></th><th scope="col" class="figures">Games</th></tr></thead>
-        <tbody>${rows.map((row) => this.row(row, scale, spread(row)))}</tbody></table></section>` : nothing}
-      <p class="soft small">Ratings use the scale of the agents, on which random play has 0. The number after ± is the deviation; the bar spans two of them on each side. A question mark means that more games are needed.
+        <tbody>${settled.map((row) => this.row(row, scale))}</tbody>
+        ${provisional.length ? html`<tbody><tr><th colspan="5" scope="rowgroup">Provisional</th></tr>${provisional.map((row) => this.row(row, scale))}</tbody>` : nothing}</table></section>` : nothing}
+      <p class="soft small">Ratings use the scale of the agents, on which random play has 0. The bar is the 95% interval: where two of them overlap, the order is not sure. A question mark means that more games are needed for a place.
         ${isMember() ? nothing : html`<button class="plain" @click=${() => openSignIn("up")}>Create an account</button> to appear here.`}</p>`;
   }
 
-  /** @param {any} row @param {{low: number, high: number}} scale @param {number} spread */
-  row(row, scale, spread) {
+  /** @param {any} row @param {{low: number, high: number}} scale */
+  row(row, scale) {
     const at = (/** @type {number} */ value) => 5 + ((WIDTH - 10) * (value - scale.low)) / (scale.high - scale.low || 1);
     const person = row.kind === "person";
-    return html`<tr class="${row.kind} ${row.you ? "you" : ""}"><td>${person ? row.rank : ""}</td>
+    return html`<tr class="${row.kind} ${row.you ? "you" : ""}"><td>${person ? row.rank ?? "" : ""}</td>
       <td class="name">${person ? html`<a href=${href("people", row.name)}>${row.name}</a>${row.you ? html` <span class="state">you</span>` : nothing}` : html`${row.name} <small>agent</small>`}</td>
       <td class="figures">${person ? personRating(row) : `${points(row.rating)}${row.error ? ` ± ${points(row.error)}` : ""}`}</td>
-      <td class="interval"><svg viewBox="0 0 ${WIDTH} 12" width=${WIDTH} height="12" aria-hidden="true">${svg`<rect x=${at(row.rating - spread)} y="4.5" width=${Math.max(1, at(row.rating + spread) - at(row.rating - spread))} height="3" rx="1.5"/><circle cx=${at(row.rating)} cy="6" r="4"/>`}</svg></td>
+      <td class="interval"><svg viewBox="0 0 ${WIDTH} 12" width=${WIDTH} height="12" aria-hidden="true">${svg`<rect x=${at(row.rating - row.error)} y="4.5" width=${Math.max(1, at(row.rating + row.error) - at(row.rating - row.error))} height="3" rx="1.5"/><circle cx=${at(row.rating)} cy="6" r="4"/>`}</svg></td>
       <td class="figures">${person ? count(row.games) : ""}</td></tr>`;
   }
 }

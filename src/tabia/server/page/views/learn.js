@@ -1,5 +1,5 @@
 /** <tabia-learn>: the runs on this machine, a new run, one run watched, or two compared. */
-import { isShared } from "../account.js";
+import { isShared, mayTrain } from "../account.js";
 import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
@@ -39,7 +39,7 @@ class Learn extends Element {
   willUpdate(changed) {
     if (changed.has("place") && !this.place.id) this.load();
     const game = store.prefs.game ?? store.catalog.default;
-    if (!store.catalog.runs_allowed) return;
+    if (!mayTrain()) return;
     if (this.wish.game !== game) this.choose(catalogGame(game) ? game : store.catalog.default);
   }
 
@@ -105,12 +105,12 @@ class Learn extends Element {
     return html`<div class="learn-list"><section class="stack">
         <div class="status"><h1>Runs</h1>${this.picked.length ? html`<span class="soft">${this.picked.length === 2 ? html`<a class="button" href=${href("learn", "compare", { a: this.picked[0], b: this.picked[1] })}>${icon("swap")} Compare these two</a>` : "Choose one more to compare"}</span>` : nothing}</div>
         ${this.message ? html`<p class="note" role="alert">${icon("warn")}<span>${this.message}</span></p>` : nothing}
-        ${this.runs === null ? html`<p class="empty" aria-busy="true">Loading …</p>` : this.runs.length ? html`<ul class="run-list">${this.runs.map((run) => this.row(run))}</ul>` : html`<div class="empty card"><p>${store.catalog.runs_allowed ? "No runs yet. Start one: tic-tac-toe learns from nothing in about a minute." : "No runs yet."}</p></div>`}
+        ${this.runs === null ? html`<p class="empty" aria-busy="true">Loading …</p>` : this.runs.length ? html`<ul class="run-list">${this.runs.map((run) => this.row(run))}</ul>` : html`<div class="empty card"><p>${mayTrain() ? "No runs yet. Start one: tic-tac-toe learns from nothing in about a minute." : "No runs yet."}</p></div>`}
       </section>${this.startCard()}</div>`;
   }
 
   startCard() {
-    if (!store.catalog.runs_allowed) return html`<section class="card"><h2>Start a run</h2><p class="soft">${isShared() ? "Operators of this server start and stop runs. You can watch them learn and play every version." : "Runs cannot be started from this page. Use the terminal: tabia train."}</p></section>`;
+    if (!mayTrain()) return html`<section class="card"><h2>Start a run</h2><p class="soft">${isShared() ? "Operators of this server start and stop runs. You can watch them learn and play every version." : "Runs cannot be started from this page. Use the terminal: tabia train."}</p></section>`;
     const game = catalogGame(this.wish.game);
     const recipe = this.recipes.find((entry) => entry.name === this.wish.recipe);
     return html`<form class="card stack tight" @submit=${this.start}><h2>Start a run</h2>

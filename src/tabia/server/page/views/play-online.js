@@ -37,12 +37,13 @@ function ratedCard(view) {
     ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p>`}</section>`;
 }
 
-/** How far the placement is: three games at least, five at most. @param {any} own */
+/** How far the placement is. @param {any} own */
 function placement(own) {
-  const place = own ? own.placement : { played: 0, of: 5 };
+  const place = own?.placement;
   if (!place) return nothing;
-  const text = place.played ? `Placement: ${place.played} of 3 to ${place.of} games` : `Placement: 3 to ${place.of} games find your level`;
-  return html`<p class="placement"><span class="pips" aria-hidden="true">${Array.from({ length: place.of }, (_, at) => html`<i class=${at < place.played ? "done" : at < 3 ? "" : "maybe"}></i>`)}</span><span class="small">${text}</span></p>`;
+  const span = `${place.at_least} to ${place.of} games`;
+  const text = place.played ? `Placement: ${place.played} of ${span}` : `Placement: ${span} find your level`;
+  return html`<p class="placement"><span class="pips" aria-hidden="true">${Array.from({ length: place.of }, (_, at) => html`<i class=${at < place.played ? "done" : at < place.at_least ? "" : "maybe"}></i>`)}</span><span class="small">${text}</span></p>`;
 }
 
 /** @param {any} view */

@@ -11,7 +11,7 @@ import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
-import { copied, viewpoint } from "../words.js";
+import { copied, ending, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
 import { isFair, strip } from "../components/seats.js";
 import { invitation, onlineActions, onlineSide } from "./play-online.js";
@@ -268,12 +268,7 @@ class Play extends Element {
   /** The state in words. @param {any} state */
   status(state) {
     const { own } = this.session;
-    if (state.status === "over") {
-      const { text, reason } = state.result ?? { text: "The game is over", reason: "" };
-      const name = own.length === 1 ? state.seats[own[0]].name : "";
-      const spoken = name && text.startsWith(`${name} `) ? `You${text.slice(name.length)}` : text;
-      return reason && !text.includes(reason) ? `${spoken}: ${reason}` : spoken;
-    }
+    if (state.status === "over") return ending(state);
     if (state.status === "waiting") return "Waiting for an opponent";
     const seat = state.seats[state.position.mover];
     if (seat.kind === "agent") return `${seat.name} is thinking …`;

@@ -1,5 +1,5 @@
 /** <tabia-run>: one run watched live: figures, curves, games against itself, its versions to play, and the proof at the end. */
-import { isShared } from "../account.js";
+import { isShared, mayTrain } from "../account.js";
 import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
@@ -183,7 +183,7 @@ class Run extends Element {
   /** @param {any} run @param {boolean} isLive */
   runCard(run, isLive) {
     const settings = Object.entries(run.settings ?? {});
-    const { runs_allowed: mayAct } = store.catalog;
+    const mayAct = mayTrain();
     return html`<section class="card stack tight"><h2>Run</h2>
       <p class="soft">Recipe ${run.recipe}${run.settings?.seed !== undefined ? `, seed ${run.settings.seed}` : ""}.${mayAct ? " Stopping saves everything." : ""}</p>
       <div class="actions">${!mayAct ? nothing : isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : run.state === "finished" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume", { minutes: 5 })}>${icon("play")} Train 5 more minutes</button>` : nothing}
