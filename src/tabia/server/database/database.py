@@ -53,7 +53,7 @@ class Database(ABC):
                 yield connection
         except sql.exc.IntegrityError:
             raise  # the caller knows what was not unique
-        except sql.exc.DataError:
+        except (sql.exc.DataError, UnicodeEncodeError):
             raise Refused("The text has characters or a length that cannot be stored.") from None
         except (sql.exc.DBAPIError, sql.exc.TimeoutError) as error:
             raise self._failure(error) from None
