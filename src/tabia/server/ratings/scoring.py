@@ -17,7 +17,7 @@ WEEK_SECONDS = 7 * 86_400.0
 LEAST_DEVIATION = 45.0
 """Below this a deviation does not fall, so that a rating can follow a person who learns."""
 WIDEST_DEVIATION = 350.0
-"""At least this is the deviation of a newcomer."""
+"""At least this is the deviation of a newcomer, and up to this a deviation grows with time."""
 PROVISIONAL = 110.0
 """A rating with a larger deviation is shown with a question mark."""
 DAILY_CAP = 100.0
@@ -62,13 +62,12 @@ def pairings(scores: Sequence[float]) -> list[Pairing]:
     ]
 
 
-def rate(own: Rating, result: Result, *, elapsed: float, start: Rating) -> Rating:
-    """The rating after a result; `start` is that of a newcomer, and nobody is known less than one."""
-    after = update_game(own, result, elapsed=elapsed, least=LEAST_DEVIATION, most=start.deviation)
-    return Rating(round(after.rating, 6), round(after.deviation, 6), round(after.volatility, 9))
+def rate(own: Rating, result: Result, *, elapsed: float) -> Rating:
+    """The rating after a result."""
+    return _rounded(update_game(own, result, elapsed=elapsed, least=LEAST_DEVIATION, most=WIDEST_DEVIATION))
 
 
-def fair_weight(own: Rating, result: Result, *, elapsed: float, start: Rating, gained: float) -> float:
+def fair_weight(own: Rating, result: Result, *, elapsed: float, gained: float) -> float:
     """The weight of a game between people under the daily cap.
 
     `gained` is what this opponent has moved the rating today. If the whole game would move it past the cap, the game
@@ -76,7 +75,7 @@ def fair_weight(own: Rating, result: Result, *, elapsed: float, start: Rating, g
     """
 
     def past(weight: float) -> bool:
-        after = rate(own, replace(result, weight=weight), elapsed=elapsed, start=start)
+        after = rate(own, replace(result, weight=weight), elapsed=elapsed)
         return abs(gained + after.rating - own.rating) > max(DAILY_CAP, abs(gained))
 
     if not past(result.weight):
@@ -94,6 +93,10 @@ def weeks_between(before: str, after: str) -> float:
     return max(seconds, 0.0) / WEEK_SECONDS
 
 
-def at(own: Rating, updated: str, now: str, start: Rating) -> Rating:
+def at(own: Rating, updated: str, now: str) -> Rating:
     """A stored rating as it stands now: less certain after weeks without a game."""
-    return aged(own, weeks_between(updated, now), most=start.deviation)
+    return _rounded(aged(own, weeks_between(updated, now), most=WIDEST_DEVIATION))
+
+
+def _rounded(own: Rating) -> Rating:
+    return Rating(round(own.rating, 6), round(own.deviation, 6), round(own.volatility, 9))
