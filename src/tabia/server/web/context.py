@@ -13,10 +13,11 @@ from fastapi import FastAPI, Request, WebSocket
 from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.server.analysis.worker import Worker
-from tabia.server.catalog.catalog import Catalog
+from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.database.store import Store
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
+from tabia.server.service import LOCAL, Service
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +29,22 @@ class Context:
     store: Store
     hub: Hub
     runs: Runs
+    service: Service = LOCAL
 
 
 def make_context(
-    games: tuple[str, ...], *, data: Path, runs: Path, sizes: tuple[int, ...] | None = None, training: bool = True
+    games: tuple[str, ...],
+    *,
+    data: Path,
+    runs: Path,
+    sizes: tuple[int, ...] | None = None,
+    training: bool = True,
+    service: Service = LOCAL,
+    allowed: Allowed = EVERYTHING,
 ) -> Context:
     """The parts for the games an operator allows."""
     directory = Runs(runs, allowed=training)
-    catalog = Catalog(games, runs=directory)
+    catalog = Catalog(games, runs=directory, allowed=allowed)
 
     def make(name: str) -> Player:
         game, _, spec = name.partition("\t")
@@ -43,7 +52,8 @@ def make_context(
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
     store = Store(data)
-    return Context(catalog=catalog, worker=worker, store=store, hub=Hub(catalog, worker, store), runs=directory)
+    hub = Hub(catalog, worker, store)
+    return Context(catalog=catalog, worker=worker, store=store, hub=hub, runs=directory, service=service)
 
 
 @asynccontextmanager
