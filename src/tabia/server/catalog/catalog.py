@@ -69,7 +69,8 @@ class Allowed:
     def agent(self, id: str) -> bool:
         """Whether an agent may be named; a pattern such as `level:*` stands for many.
 
-        >>> Allowed(agents=("level:*", "exact:perfect")).agent("level:club"), Allowed(agents=("level:*",)).agent("run:a@1")
+        >>> levels = Allowed(agents=("level:*",))
+        >>> levels.agent("level:club"), levels.agent("run:a@1")
         (True, False)
         """
         return any(fnmatchcase(id, pattern) for pattern in self.agents)

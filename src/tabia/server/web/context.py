@@ -17,7 +17,7 @@ from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.database.store import Store
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
-from tabia.server.service import LOCAL, Service
+from tabia.server.web.limits import Limits, NoLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Context:
     store: Store
     hub: Hub
     runs: Runs
-    service: Service = LOCAL
+    limits: Limits = NoLimits()
 
 
 def make_context(
@@ -39,7 +39,7 @@ def make_context(
     runs: Path,
     sizes: tuple[int, ...] | None = None,
     training: bool = True,
-    service: Service = LOCAL,
+    limits: Limits | None = None,
     allowed: Allowed = EVERYTHING,
 ) -> Context:
     """The parts for the games an operator allows."""
@@ -53,7 +53,9 @@ def make_context(
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
     store = Store(data)
     hub = Hub(catalog, worker, store)
-    return Context(catalog=catalog, worker=worker, store=store, hub=hub, runs=directory, service=service)
+    return Context(
+        catalog=catalog, worker=worker, store=store, hub=hub, runs=directory, limits=limits or NoLimits()
+    )
 
 
 @asynccontextmanager
