@@ -118,10 +118,10 @@ def _file(request: Request, name: str) -> Response:
 # Refusals.
 
 
-async def _refused(request: HTTPConnection, error: Exception) -> Response | None:
-    if isinstance(request, WebSocket):
-        await _close(request, error)
-        return None
+async def _refused(connection: HTTPConnection, error: Exception) -> Response:
+    if isinstance(connection, WebSocket):
+        await _close(connection, error)
+        return Response()  # not sent
     status = error.status if isinstance(error, ServerError) else 422
     extra = {"state": error.state} if isinstance(error, Stale) and error.state is not None else {}
     return problem(status, sentence(error), headers=_retry(error), **extra)
