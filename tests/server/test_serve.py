@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -12,13 +13,14 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed
@@ -27,6 +29,7 @@ from websockets.sync.client import connect
 from tabia.cli.main import app
 from tabia.core.errors import TabiaError
 from tabia.server.serve import Options, Serving, check
+from tabia.server.web.draining import Draining
 from tabia.server.web.edge import LOOPBACK, BehindProxy
 from tabia.server.web.security import TRANSPORT_SECURITY
 
@@ -126,6 +129,41 @@ def test_a_client_cannot_forge_its_address_through_the_proxy() -> None:
     app = BehindProxy(_echo, LOOPBACK)
     forged = {"x-forwarded-for": "127.0.0.1, 203.0.113.9, 198.51.100.7"}  # the proxy appends the last one
     assert TestClient(app, client=("127.0.0.1", 5000)).get("/", headers=forged).json()["client"] == "198.51.100.7"
+
+
+# Stopping.
+
+
+def test_a_stream_ends_when_the_server_stops_and_an_answer_is_finished() -> None:
+    async def stream() -> AsyncIterator[str]:
+        while True:
+            yield "event: state\ndata: {}\n\n"
+            await asyncio.sleep(0.005)
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.1)
+        await Response("whole")(scope, receive, send)
+
+    async def ask(app: Any) -> list[Any]:
+        sent, never = list[Any](), asyncio.Event()
+
+        async def receive() -> Any:
+            await never.wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        stopping = asyncio.Event()
+        draining = Draining(app, stopping)
+        answering = asyncio.create_task(draining({"type": "http", "method": "GET", "path": "/"}, receive, send))
+        await asyncio.sleep(0.03)
+        stopping.set()
+        await asyncio.wait_for(answering, 5)
+        return sent
+
+    events = asyncio.run(ask(StreamingResponse(stream(), media_type="text/event-stream")))
+    assert events[-1] == {"type": "http.response.body", "body": b"", "more_body": False} and len(events) > 2
+    assert asyncio.run(ask(slow))[-1]["body"] == b"whole"
 
 
 # A process.
