@@ -25,9 +25,10 @@ from tabia.server.analysis.worker import LOOK, Worker
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.database.store import Saved, Store, StoreError
 from tabia.server.errors import Busy, NotFound, Refused, Stale
-from tabia.server.play import live
+from tabia.server.play import live, state
 from tabia.server.play.lines import line, player_name
-from tabia.server.play.live import AGENT, HUMAN, Card, LiveGame, Search, Seat
+from tabia.server.play.live import LiveGame, Search
+from tabia.server.play.seats import AGENT, HUMAN, Card, Seat
 
 KEPT = 64
 """Games kept in memory; others are read again from the store."""
@@ -277,7 +278,7 @@ class Hub:
 
     def _saved(self, game: LiveGame) -> Saved:
         session = game.session
-        names = live.seat_names(game, self._cards(game))
+        names = state.seat_names(game, self._cards(game))
         return Saved(
             id=game.id,
             game=session.game.id,
@@ -298,7 +299,7 @@ class Hub:
         if game.wanted is not None:
             with suppress(NotFound):
                 slowest = self.worker.seconds(self.player_name(game.session, game.wanted.agent))
-        shown = live.state(game, self._cards(game), now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
+        shown = state.state(game, self._cards(game), now=time.monotonic(), limit_ms=max(5000, round(3000 * slowest)))
         return {**shown, "problem": opened.problem}
 
     def _cards(self, game: LiveGame) -> dict[str, Card]:

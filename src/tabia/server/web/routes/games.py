@@ -12,7 +12,7 @@ from tabia import __version__
 from tabia.server.errors import ServerError
 from tabia.server.play import hints, importing
 from tabia.server.play.lines import player_name
-from tabia.server.play.live import Seat
+from tabia.server.play.seats import Seat
 from tabia.server.web import context
 from tabia.server.web.models import GameId, ImportBody, LevelBody, MoveBody, NewGame, PlyBody, RematchBody, ResignBody
 
