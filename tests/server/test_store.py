@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from tabia.server.database.store import FILE, Saved, Store, StoreError, metadata
+from tabia.server.database.database import FILE
+from tabia.server.database.schema import metadata
+from tabia.server.database.store import Saved, Store
+from tabia.server.errors import StoreError
 
 GAME = Saved(
     id="one",
@@ -53,7 +56,7 @@ def test_finished_games_are_listed_newest_first(tmp_path: Path) -> None:
 
 def test_commits_reach_the_disk_without_a_write_ahead_log(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with store._transaction() as connection:
+    with store.database.transaction() as connection:
         assert connection.execute(sql.text("PRAGMA journal_mode")).scalar() == "delete"
         assert connection.execute(sql.text("PRAGMA synchronous")).scalar() == 2  # FULL
     store.close()
@@ -61,7 +64,7 @@ def test_commits_reach_the_disk_without_a_write_ahead_log(tmp_path: Path) -> Non
 
 def test_the_migrations_make_the_tables_that_the_code_expects(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    found = sql.inspect(store._engine)
+    found = sql.inspect(store.database.engine)
     for table in metadata.tables.values():
         assert {column["name"] for column in found.get_columns(table.name)} == {column.name for column in table.columns}
     store.close()
@@ -87,7 +90,7 @@ def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> No
 def test_a_failed_write_changes_nothing_and_says_so(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.save(GAME)
-    with store._transaction() as connection:
+    with store.database.transaction() as connection:
         pages = connection.execute(sql.text("PRAGMA page_count")).scalar()
         connection.execute(sql.text(f"PRAGMA max_page_count = {pages}"))  # as on a full disk
     with pytest.raises(StoreError, match="Nothing was saved: database or disk is full"):

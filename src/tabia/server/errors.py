@@ -12,6 +12,7 @@ class ServerError(TabiaError):
     """A request that cannot be served."""
 
     status = 400
+    retry_after: float | None = None  # seconds
 
 
 class NotFound(ServerError):
@@ -37,15 +38,40 @@ class Refused(ServerError):
 
 
 class Forbidden(ServerError):
-    """A request from a foreign website, or to a foreign name."""
+    """A request from a foreign website, to a foreign name, or by somebody who may not do this."""
 
     status = 403
+
+
+class Unauthorized(ServerError):
+    """A request that needs to know who asks."""
+
+    status = 401
 
 
 class Busy(ServerError):
     """More work is waiting than the server accepts."""
 
     status = 429
+    retry_after = 5.0
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        if retry_after is not None:
+            self.retry_after = retry_after
+
+
+class StoreError(ServerError):
+    """A database that cannot be used, or not any more."""
+
+    status = 507
+
+
+class Unavailable(StoreError):
+    """The database does not answer at this moment; nothing is known to be saved."""
+
+    status = 503
+    retry_after = 2.0
 
 
 _MOST_MOVES = 200  # characters of the legal moves that a sentence lists

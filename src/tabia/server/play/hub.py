@@ -23,8 +23,8 @@ from tabia.server.analysis import asking
 from tabia.server.analysis.exact import PERFECT
 from tabia.server.analysis.worker import LOOK, Worker
 from tabia.server.catalog.catalog import Catalog
-from tabia.server.database.store import Saved, Store, StoreError
-from tabia.server.errors import Busy, NotFound, Refused, Stale
+from tabia.server.database.store import Saved, Store
+from tabia.server.errors import Busy, NotFound, Refused, Stale, StoreError
 from tabia.server.play import live, state
 from tabia.server.play.lines import line, player_name
 from tabia.server.play.live import LiveGame, Search

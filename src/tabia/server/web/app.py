@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import mimetypes
 from collections.abc import Iterable
 from importlib import resources
@@ -94,8 +95,13 @@ def _file(request: Request, name: str) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ServerError) else 422
     extra = {"state": error.state} if isinstance(error, Stale) and error.state is not None else {}
-    headers = {"retry-after": "5"} if status == 429 else {}
-    return problem(status, sentence(error), headers=headers, **extra)
+    return problem(status, sentence(error), headers=_retry(error), **extra)
+
+
+def _retry(error: Exception) -> dict[str, str]:
+    """When to try again, in whole seconds."""
+    seconds = error.retry_after if isinstance(error, ServerError) else None
+    return {} if seconds is None else {"retry-after": str(max(1, math.ceil(seconds)))}
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from fastapi import FastAPI, Request, WebSocket
+from fastapi import FastAPI, Request, Response, WebSocket
+from starlette.requests import HTTPConnection
 
 from tabia.players import Player
 from tabia.players import make as make_player
+from tabia.server.accounts.accounts import AccountOptions, Accounts
+from tabia.server.accounts.visitor import Visitor, owner
 from tabia.server.analysis.worker import Worker
 from tabia.server.catalog.catalog import Catalog
+from tabia.server.clock import Clock
 from tabia.server.database.store import Store
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
@@ -21,19 +25,36 @@ from tabia.server.play.hub import Hub
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """The parts of a server."""
+    """The parts of a server; `accounts` is None in local mode."""
 
     catalog: Catalog
     worker: Worker
     store: Store
     hub: Hub
     runs: Runs
+    accounts: Accounts | None = None
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def mode(self) -> str:
+        """What the page shows: `local` is one person at this computer, `shared` a server with accounts."""
+        return "local" if self.accounts is None else "shared"
 
 
 def make_context(
-    games: tuple[str, ...], *, data: Path, runs: Path, sizes: tuple[int, ...] | None = None, training: bool = True
+    games: tuple[str, ...],
+    *,
+    data: Path | str,
+    runs: Path,
+    sizes: tuple[int, ...] | None = None,
+    training: bool = True,
+    people: AccountOptions | None = None,
+    clock: Clock | None = None,
 ) -> Context:
-    """The parts for the games an operator allows."""
+    """The parts for the games an operator allows; `data` is a directory or the URL of a database.
+
+    With `people` the server is shared; without, it is for the person at this computer.
+    """
     directory = Runs(runs, allowed=training)
     catalog = Catalog(games, runs=directory)
 
@@ -42,8 +63,16 @@ def make_context(
         return make_player(spec, catalog.game(game).game)
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
-    store = Store(data)
-    return Context(catalog=catalog, worker=worker, store=store, hub=Hub(catalog, worker, store), runs=directory)
+    store, clock = Store(data), clock or Clock()
+    return Context(
+        catalog=catalog,
+        worker=worker,
+        store=store,
+        hub=Hub(catalog, worker, store),
+        runs=directory,
+        accounts=None if people is None else Accounts(store.database, people, clock),
+        clock=clock,
+    )
 
 
 @asynccontextmanager
@@ -64,3 +93,23 @@ def of(request: Request) -> Context:
 def of_socket(socket: WebSocket) -> Context:
     """The parts of the server that a WebSocket is connected to."""
     return cast(Context, socket.app.state.context)
+
+
+async def visitor(connection: HTTPConnection) -> Visitor:
+    """Who sent a request or opened a WebSocket: the owner in local mode, otherwise by cookie or token."""
+    accounts = cast(Context, connection.app.state.context).accounts
+    if accounts is None:
+        return owner()
+    address = connection.client.host if connection.client is not None else ""
+    return await accounts.visitor(connection.cookies, connection.headers.get("authorization"), address)
+
+
+async def player(request: Request, response: Response) -> Visitor:
+    """Who sent a request, as somebody who can hold a seat: a stranger becomes a guest, whose cookie is set."""
+    accounts, found = of(request).accounts, await visitor(request)
+    if accounts is None:
+        return found
+    found, cookie = await accounts.ensure_person(found)
+    if cookie is not None:
+        cookie.put(response)
+    return found

@@ -33,7 +33,7 @@ async def catalog(request: Request) -> dict[str, Any]:
         "version": __version__,
         "games": await asyncio.to_thread(listed),
         "default": parts.catalog.default,
-        "mode": "local",
+        "mode": parts.mode,
         "runs_allowed": parts.runs.allowed,
     }
 
