@@ -20,6 +20,8 @@ from tabia.server.play.seats import AGENT, HUMAN, OPEN, Seat
 PRIVATE, LINK = "private", "link"
 """Who may watch: those seated, or everybody who knows the address."""
 RULES, RESIGNATION, TIME, ABANDONMENT, AGREEMENT = "rules", "resignation", "time", "abandonment", "agreement"
+CANCELED = "canceled"
+"""Why games end; one is canceled before everybody is there."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class LiveGame:
     def scores(self) -> tuple[float, ...]:
         """The score of each seat; whoever resigned, ran out of time or left has the lowest, the others the highest."""
         low, high = self.session.game.score_range
-        if self.stopped_by == AGREEMENT:
+        if self.stopped_by in (AGREEMENT, CANCELED):
             return ((low + high) / 2,) * len(self.seats)
         if self.lost is not None:
             return tuple(float(low if seat == self.lost else high) for seat in range(len(self.seats)))
@@ -131,13 +133,13 @@ class LiveGame:
 
     @property
     def can_resign(self) -> bool:
-        """Whether a person may give up: in games for two, once both are there."""
-        return self.status not in ("over", "waiting") and len(self.seats) == 2 and bool(self.people)
+        """Whether a person may give up: in games for two; others are canceled while a seat is open."""
+        return self.status == "waiting" or (not self.over and len(self.seats) == 2 and bool(self.people))
 
     @property
     def can_draw(self) -> bool:
         """Whether two people may agree on a draw."""
-        return self.can_resign and self.opponents
+        return self.status == "your move" and len(self.seats) == 2 and self.opponents
 
 
 # Events. Each returns the changed game, or the same one where nothing changes; `wanted` then says whether a search is
@@ -206,7 +208,7 @@ def undo(live: LiveGame, ply: int, *, now: float, person: str | None = None) -> 
 
 
 def resign(live: LiveGame, ply: int, seat: int | None, *, now: float, person: str | None = None) -> LiveGame:
-    """A person gives up; without a seat, the person's own."""
+    """A person gives up; without a seat, the person's own. While a seat is open, the game is canceled instead."""
     own = _own(live, person)
     _check_ply(live, ply)
     chosen = next(iter(own), 0) if seat is None else seat
@@ -214,6 +216,8 @@ def resign(live: LiveGame, ply: int, seat: int | None, *, now: float, person: st
         raise Refused(f"Seat {chosen + 1} is not a person's, so nobody here can resign for it.")
     if chosen not in own:
         raise Refused(f"Seat {chosen + 1} is not yours, so you cannot resign for it.")
+    if live.status == "waiting":
+        return _stopped(replace(live, rated=False), CANCELED, None, now)
     _check_running(live)
     if not live.can_resign:
         raise Refused(f"{live.session.game.id} is not a game for two, so nobody can resign.")

@@ -10,10 +10,11 @@ from typing import Any
 
 from tabia.games.boards import position, result, view
 from tabia.server.play import seats
-from tabia.server.play.live import ABANDONMENT, AGREEMENT, TIME, LiveGame
+from tabia.server.play.live import ABANDONMENT, AGREEMENT, CANCELED, RESIGNATION, RULES, TIME, LiveGame
 from tabia.server.play.seats import Card
 
-_WORDS = {TIME: "ran out of time", ABANDONMENT: "left the game"}
+_LOST = {TIME: "ran out of time", ABANDONMENT: "left the game"}
+_DRAWN = {AGREEMENT: "Drawn by agreement", CANCELED: "Canceled"}
 
 
 def seat_names(live: LiveGame, cards: Mapping[str, Card]) -> list[str]:
@@ -23,10 +24,11 @@ def seat_names(live: LiveGame, cards: Mapping[str, Card]) -> list[str]:
 
 def outcome(live: LiveGame, names: list[str]) -> dict[str, Any] | None:
     """How a game ended: scores, the winner, a sentence, and the reason; None before the end."""
-    if live.stopped_by not in (TIME, ABANDONMENT, AGREEMENT):
+    by = live.ended_by
+    if by in (None, RULES, RESIGNATION):
         return result(live.session, names)
-    text = "Drawn by agreement" if live.lost is None else f"{names[live.lost]} {_WORDS[live.stopped_by]}"
-    return {"scores": list(live.scores), "winner": live.winner, "text": text, "reason": live.stopped_by}
+    text = _DRAWN[by] if live.lost is None else f"{names[live.lost]} {_LOST[by]}"
+    return {"scores": list(live.scores), "winner": live.winner, "text": text, "reason": by}
 
 
 def common(live: LiveGame, cards: Mapping[str, Card]) -> dict[str, Any]:
