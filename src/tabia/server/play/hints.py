@@ -10,6 +10,7 @@ from tabia.games.boards.board import Drawing
 from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.server.analysis import asking, exact
+from tabia.server.analysis.worker import Priority
 from tabia.server.errors import Refused, Stale
 from tabia.server.play.lines import player_name
 from tabia.server.play.live import LiveGame
@@ -28,12 +29,12 @@ async def hint(parts: Context, live: LiveGame, ply: int) -> dict[str, Any]:
     entry = parts.catalog.game(session.game.id)
     if entry.is_exact:
         name = player_name(session.game.id, exact.PERFECT)
-        found = await asyncio.wrap_future(parts.worker.evaluate(name, session))
+        found = await asyncio.wrap_future(parts.worker.evaluate(name, session, priority=Priority.HINT))
         assert found.move is not None
         text = exact.sentence(found, session, found.move)
     else:
         name = player_name(session.game.id, parts.catalog.agent(session.game, entry.analyst).spec)
-        found = await asyncio.wrap_future(parts.worker.analyze(name, session))
+        found = await asyncio.wrap_future(parts.worker.analyze(name, session, priority=Priority.HINT))
         text = f"The agent expects {percent(found, session.mover)} after {found.move}."
     return await asyncio.to_thread(_described, session, found, text)
 
