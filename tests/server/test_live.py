@@ -255,13 +255,14 @@ class ThreePeople(RuleBasedStateMachine):
     def resign(self, person: str, seat: int | None) -> None:
         refusal = self.refusal(person, len(self.played))
         own = self.seated.index(person) if person in self.seated else None
-        if refusal is None and seat not in (None, own):
-            refusal = Refused
+        cancels = person in self.seated and len(self.seated) == 1 and self.end is None
+        if refusal is None or cancels:
+            refusal = None if seat in (None, own) else Refused
         happened = self.expect(
             lambda: live.resign(self.live, len(self.played), seat, now=self.now, person=person), refusal
         )
         if happened and own is not None:
-            self.end = ("resignation", 1 - own)
+            self.end = ("canceled", None) if cancels else ("resignation", 1 - own)
 
     @rule(person=st.sampled_from("abc"))
     def draw(self, person: str) -> None:
@@ -283,7 +284,7 @@ class ThreePeople(RuleBasedStateMachine):
             assert live.join(self.live, person=person, name=person, now=self.now) is self.live
         elif self.expect(
             lambda: live.join(self.live, person=person, name=person, now=self.now),
-            Refused if len(self.seated) == 2 else None,
+            Refused if len(self.seated) == 2 or self.end else None,
         ):
             self.seated.append(person)
 

@@ -41,7 +41,7 @@ class Saved:
     visibility: str = "private"
     rated: bool = False
     clock: dict[str, Any] | None = None
-    clocks: list[int] | None = None
+    clocks: list[int | None] | None = None
     turn_started: str | None = None
     ended_by: str | None = None
     finished: int | None = None

@@ -61,9 +61,7 @@ class Events:
         for seat in (*game.people, *(seat for seat in game.open_seats if game.seats[seat].person is not None)):
             self._post(name, game, seat, cards, more)
 
-    def _post(
-        self, name: str, game: LiveGame, seat: int, cards: Mapping[str, Card], more: dict[str, Any]
-    ) -> None:
+    def _post(self, name: str, game: LiveGame, seat: int, cards: Mapping[str, Card], more: dict[str, Any]) -> None:
         followers = self._followers.get(game.seats[seat].person or "")
         if not followers:
             return

@@ -22,13 +22,13 @@ from tabia.games.session import Session
 from tabia.server.accounts.visitor import Role, Visitor
 from tabia.server.analysis import asking
 from tabia.server.analysis.exact import PERFECT
-from tabia.server.analysis.worker import LOOK, Worker
+from tabia.server.analysis.worker import LOOK, Priority, Worker
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.clock import Clock
 from tabia.server.database.store import Saved, Store
 from tabia.server.database.writer import Writer
 from tabia.server.errors import Busy, NotFound, Refused, Stale, StoreError, Unauthorized
-from tabia.server.play import live, links, starting, state, storing
+from tabia.server.play import links, live, starting, state, storing
 from tabia.server.play.clocks import GRACE_SECONDS, TimeControl
 from tabia.server.play.events import Events
 from tabia.server.play.lines import line, player_name
@@ -407,10 +407,12 @@ class Hub:
 
     async def _answer(self, opened: OpenGame, search: Search) -> None:
         session = opened.live.session
+        priority = Priority.RATED if opened.live.rated else Priority.MOVE
         while True:
             try:
                 name = self.player_name(session, search.agent)
-                analysis = await asyncio.wrap_future(self.worker.choose(name, session, owner=opened.live.id))
+                chosen = self.worker.choose(name, session, owner=opened.live.id, priority=priority)
+                analysis = await asyncio.wrap_future(chosen)
                 break
             except Busy:
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -466,9 +468,9 @@ class Hub:
     async def _visible(self, visitor: Visitor, id: str) -> OpenGame:
         """A game that the visitor may see; the others do not exist for the visitor."""
         opened, person = await self._open(id), _person(visitor)
-        if visitor.role != Role.OWNER and opened.live.visibility != LINK:
-            if not any(seat.person == person for seat in opened.live.seats):
-                raise NotFound(_NOT_FOUND)
+        invited = any(seat.person == person for seat in opened.live.seats)
+        if not invited and visitor.role != Role.OWNER and opened.live.visibility != LINK:
+            raise NotFound(_NOT_FOUND)
         self._see(opened, person)
         return opened
 
@@ -509,8 +511,8 @@ class Hub:
         """Drop games that nobody follows, the oldest first."""
         surplus = len(self._games) - KEPT
         if surplus > 0:
-            for id in [id for id, opened in self._games.items() if opened.is_idle][:surplus]:
-                del self._games[id]
+            for idle in [name for name, opened in self._games.items() if opened.is_idle][:surplus]:
+                del self._games[idle]
 
     def _state(self, opened: OpenGame, visitor: Visitor) -> dict[str, Any]:
         game = opened.live
@@ -531,7 +533,10 @@ class Hub:
         if game.status == "waiting":
             asked = next((game.seats[seat].name for seat in game.open_seats if game.seats[seat].name), None)
             return f"Waiting for {asked or 'an opponent'}."
-        return None
+        place = self.worker.position(game.id) if game.status == "thinking" else None
+        if place is None or not place.searches:
+            return None
+        return f"Waiting for {place.searches} {'search' if place.searches == 1 else 'searches'}."
 
     def _cards(self, game: LiveGame) -> dict[str, Card]:
         """What others read about the agents and people of a game."""

@@ -64,15 +64,21 @@ class OpenGame:
         for seat, taken in enumerate(self.live.seats):
             known = seat in self.live.people and taken.person is not None
             there.append(self.presence.is_there(taken.person or "") if known else None)
-        away = [None if (due := dues.get(seat)) is None else max(0, round(1000 * (due - now))) for seat in range(len(there))]
+        away = [
+            None if (due := dues.get(seat)) is None else max(0, round(1000 * (due - now))) for seat in range(len(there))
+        ]
         return {"presence": there, "away_ms": away}
 
     def state(self, *, now: float, person: str | None, limit_ms: int) -> dict[str, Any]:
         """The game as a person's screen shows it, without what the hub knows."""
         shown = self.shown | state.personal(self.live, now=now, person=person, limit_ms=limit_ms)
         rematch = self.rematch if shown["you"] else None
-        return shown | self.presence_dict(now) | {
-            "problem": self.problem,
-            "rematch": rematch,
-            "rating_change": self.rating_change,
-        }
+        return (
+            shown
+            | self.presence_dict(now)
+            | {
+                "problem": self.problem,
+                "rematch": rematch,
+                "rating_change": self.rating_change,
+            }
+        )

@@ -91,9 +91,7 @@ def summary(found: Saved, person: str | None) -> dict[str, Any]:
         "rated": found.rated,
         "ended_by": found.ended_by,
         "you": [
-            place
-            for place, seat in enumerate(found.seats)
-            if seat["kind"] == "human" and seat.get("person") == person
+            place for place, seat in enumerate(found.seats) if seat["kind"] == "human" and seat.get("person") == person
         ],
     }
 
