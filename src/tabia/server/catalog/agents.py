@@ -14,7 +14,7 @@ import numpy as np
 from tabia.games import Game
 from tabia.players import ladder, parse, perfect
 from tabia.server.errors import NotFound
-from tabia.server.play.live import Card
+from tabia.server.play.seats import Card
 
 SIMULATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 800)
 """The sizes of search that a client may ask for."""

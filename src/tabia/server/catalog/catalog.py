@@ -22,7 +22,7 @@ from tabia.games.boards import view
 from tabia.players import parse, perfect
 from tabia.server.catalog.agents import Agent, agents_of
 from tabia.server.errors import NotFound
-from tabia.server.play.live import Card
+from tabia.server.play.seats import Card
 
 SHOWN = (
     "connect4",

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from tabia.server.web.context import Context
 
 
-async def hint(parts: Context, live: LiveGame, ply: int) -> dict[str, Any]:
+async def hint(parts: Context, live: LiveGame, ply: int, person: str | None = None) -> dict[str, Any]:
     """The best move known: a solver's where it answers at once, otherwise that of the strongest agent."""
     session = live.session
     if ply != session.ply:
         raise Stale(f"The game is at move {session.ply}, not {ply}; look at the board again.")
-    if live.status != "your move":
+    if not live.is_casual:
+        raise Refused("There are no hints in rated games, on the clock, or against another person.")
+    if live.status != "your move" or session.mover not in live.seats_of(person):
         raise Refused("Hints are for a person's turn.")
     entry = parts.catalog.game(session.game.id)
     if entry.is_exact:

@@ -72,7 +72,7 @@ def make_context(
         catalog=catalog,
         worker=worker,
         store=store,
-        hub=Hub(catalog, worker, store),
+        hub=Hub(catalog, worker, store, clock=clock, shared=people is not None),
         runs=directory,
         accounts=None if people is None else Accounts(store.database, people, clock),
         clock=clock,
@@ -86,6 +86,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     context = cast(Context, app.state.context)
     context.worker.close()
+    await context.hub.close()
     await context.runs.close()
     context.store.close()
 
