@@ -16,11 +16,12 @@ from tabia.players import make as make_player
 from tabia.server.accounts.accounts import AccountOptions, Accounts
 from tabia.server.accounts.visitor import Visitor, owner
 from tabia.server.analysis.worker import Worker
-from tabia.server.catalog.catalog import Catalog
+from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.clock import Clock
 from tabia.server.database.store import Store
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
+from tabia.server.web.limits import Limits, NoLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Context:
     runs: Runs
     accounts: Accounts | None = None
     clock: Clock = field(default_factory=Clock)
+    limits: Limits = field(default_factory=NoLimits)
 
     @property
     def mode(self) -> str:
@@ -50,13 +52,15 @@ def make_context(
     training: bool = True,
     people: AccountOptions | None = None,
     clock: Clock | None = None,
+    limits: Limits | None = None,
+    allowed: Allowed = EVERYTHING,
 ) -> Context:
     """The parts for the games an operator allows; `data` is a directory or the URL of a database.
 
     With `people` the server is shared; without, it is for the person at this computer.
     """
     directory = Runs(runs, allowed=training)
-    catalog = Catalog(games, runs=directory)
+    catalog = Catalog(games, runs=directory, allowed=allowed)
 
     def make(name: str) -> Player:
         game, _, spec = name.partition("\t")
@@ -68,10 +72,11 @@ def make_context(
         catalog=catalog,
         worker=worker,
         store=store,
-        hub=Hub(catalog, worker, store),
+        hub=Hub(catalog, worker, store, clock=clock, shared=people is not None),
         runs=directory,
         accounts=None if people is None else Accounts(store.database, people, clock),
         clock=clock,
+        limits=limits or NoLimits(),
     )
 
 
@@ -81,13 +86,14 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     context = cast(Context, app.state.context)
     context.worker.close()
+    await context.hub.close()
     await context.runs.close()
     context.store.close()
 
 
-def of(request: Request) -> Context:
+def of(connection: HTTPConnection) -> Context:
     """The parts of the server that got a request."""
-    return cast(Context, request.app.state.context)
+    return cast(Context, connection.app.state.context)
 
 
 def of_socket(socket: WebSocket) -> Context:
@@ -96,8 +102,15 @@ def of_socket(socket: WebSocket) -> Context:
 
 
 async def visitor(connection: HTTPConnection) -> Visitor:
-    """Who sent a request or opened a WebSocket: the owner in local mode, otherwise by cookie or token."""
-    accounts = cast(Context, connection.app.state.context).accounts
+    """Who sent a request or opened a WebSocket: the owner in local mode, otherwise by cookie or token; asked once."""
+    found: Visitor | None = getattr(connection.state, "visitor", None)
+    if found is None:
+        found = connection.state.visitor = await _visitor(connection)
+    return found
+
+
+async def _visitor(connection: HTTPConnection) -> Visitor:
+    accounts = of(connection).accounts
     if accounts is None:
         return owner()
     address = connection.client.host if connection.client is not None else ""
@@ -112,4 +125,5 @@ async def player(request: Request, response: Response) -> Visitor:
     found, cookie = await accounts.ensure_person(found)
     if cookie is not None:
         cookie.put(response)
+        request.state.visitor = found
     return found
