@@ -185,10 +185,10 @@ class Club:
         )
         changes: list[Change | None] = []
         for _ in range(2):  # a commit whose acknowledgment was lost is tried again
-            self.store.save(saved, partial(self._finish, saved=saved, changes=changes))
+            self.store.save(saved, partial(self._finish, changes))
         return changes
 
-    def _finish(self, connection: sql.Connection, saved: Saved, changes: list[Change | None]) -> None:
+    def _finish(self, changes: list[Change | None], connection: sql.Connection, saved: Saved) -> None:
         changes[:] = self.ratings.finish(connection, saved)
 
     def rating(self, person: str, game: str = "connect4") -> tuple[float, float]:

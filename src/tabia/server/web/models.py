@@ -88,6 +88,12 @@ class LevelBody(Body):
     agent: AgentId
 
 
+class RatedBody(Body):
+    """The next rated game."""
+
+    game: GameId
+
+
 class ImportBody(Body):
     """A record or a line of moves; the game is needed where the text does not name it."""
 
