@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from tabia.server.database.database import open_database
+from tabia.server.database.database import Turn, open_database
 from tabia.server.database.schema import games, moves, people, seats
 
 DELETED = "deleted"
@@ -63,7 +63,7 @@ class Store:
         """
         with self.database.transaction() as connection:
             if saved.result is not None:
-                self.database.order_finishing(connection)
+                self.database.take_turn(connection, Turn.FINISHING)
             query = sql.select(games.c.finished).where(games.c.id == saved.id)
             old = connection.execute(query).first()
             saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))

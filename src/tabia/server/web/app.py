@@ -16,10 +16,10 @@ from starlette.exceptions import HTTPException
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
-from tabia.server.errors import NotFound, ServerError, Stale, sentence
+from tabia.server.errors import NotFound, ServerError, sentence
 from tabia.server.web.context import Context, lifespan
 from tabia.server.web.problems import problem
-from tabia.server.web.routes import analysis, games, runs
+from tabia.server.web.routes import accounts, analysis, games, runs
 from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
@@ -38,7 +38,7 @@ def create_app(context: Context, *, hosts: Iterable[str] = LOCAL, page: Path | N
     app.state.context = context
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
     app.add_middleware(Guard, hosts=tuple(hosts))
-    for router in (games.router, analysis.router, runs.router):
+    for router in (games.router, accounts.router, analysis.router, runs.router):
         app.include_router(router)
     app.add_api_route("/", _index, methods=["GET", "HEAD"])
     app.add_api_route("/sw.js", _service_worker, methods=["GET", "HEAD"])
@@ -94,7 +94,7 @@ def _file(request: Request, name: str) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ServerError) else 422
-    extra = {"state": error.state} if isinstance(error, Stale) and error.state is not None else {}
+    extra = error.extra if isinstance(error, ServerError) else {}
     return problem(status, sentence(error), headers=_retry(error), **extra)
 
 

@@ -34,6 +34,7 @@ async def catalog(request: Request) -> dict[str, Any]:
         "games": await asyncio.to_thread(listed),
         "default": parts.catalog.default,
         "mode": parts.mode,
+        "sign_up": parts.sign_up,
         "runs_allowed": parts.runs.allowed,
     }
 
