@@ -97,11 +97,10 @@ def test_a_database_of_the_first_schema_is_upgraded(tmp_path: Path) -> None:
         ("open", "02", None, None),
         ("tie", "03", None, "{}"),
     ]
-    for id, created, resigned, result in rows:
-        connection.execute(
-            'INSERT INTO games VALUES (?, \'connect4\', 1, 5, \'[{"kind": "human", "agent": null}]\', 0, ?, 1, ?, 0, ?)',
-            (id, created, resigned, result),
-        )
+    seat = '[{"kind": "human", "agent": null}]'
+    for name, created, resigned, result in rows:
+        row = (name, "connect4", 1, 5, seat, 0, created, 1, resigned, 0, result)
+        connection.execute(f"INSERT INTO games VALUES ({', '.join('?' * len(row))})", row)
     connection.commit()
     connection.close()
     store = Store(tmp_path)

@@ -99,9 +99,7 @@ class Profile:
 
 def profile(connection: sql.Connection, catalog: Catalog, name_key: str, now: str) -> Profile | None:
     """A player by the key of the name; None if there is none."""
-    row = connection.execute(
-        sql.select(people).where(people.c.name_key == name_key, people.c.banned.is_(None))
-    ).first()
+    row = connection.execute(sql.select(people).where(people.c.name_key == name_key, people.c.banned.is_(None))).first()
     if row is None:
         return None
     query = sql.select(ratings).where(ratings.c.person_id == row.id).order_by(ratings.c.game)

@@ -17,7 +17,7 @@ import sqlalchemy as sql
 
 from tabia.evaluation.glicko import Rating
 from tabia.server.catalog.catalog import Catalog
-from tabia.server.database.database import Database
+from tabia.server.database.database import Database, Turn
 from tabia.server.database.schema import ratings, results
 from tabia.server.ratings import rated_games, tables
 from tabia.server.ratings.book import meet
@@ -47,7 +47,7 @@ class Recount:
 def recount(catalog: Catalog, database: Database, *, write: bool = False) -> Recount:
     """Compute all ratings from the games; with `write`, store what differs."""
     with database.transaction() as connection:
-        database.order_finishing(connection)
+        database.take_turn(connection, Turn.FINISHING)
         found = _Fold(catalog, connection).run()
         if write and found.differences:
             _write(connection, found)

@@ -41,7 +41,7 @@ def _table(parts: Context, rated: RatedGame, person: str | None) -> dict[str, An
     agents = [
         {"id": agent.id, "name": agent.name, "rating": agent.elo, "error": agent.error or 0.0} for agent in rated.agents
     ]
-    return {"game": rated.id, "people": [_rank(id, row, person) for id, row in rows], "agents": agents}
+    return {"game": rated.id, "people": [_rank(owner, row, person) for owner, row in rows], "agents": agents}
 
 
 def _rank(id: str, row: Row, person: str | None) -> dict[str, Any]:
