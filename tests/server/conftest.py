@@ -13,6 +13,8 @@ from starlette.testclient import TestClient
 from tabia.server.web.app import create_app
 from tabia.server.web.context import Context, make_context
 
+from .databases import Postgres
+
 HOST = "testserver"
 
 
@@ -36,6 +38,22 @@ def client(parts: Context, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with TestClient(app) as found:
         yield found
     parts.worker.join()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server without fsync."""
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where an empty database is: a directory, or the URL of a PostgreSQL database."""
+    if request.param == "sqlite":
+        return tmp_path / "database"
+    return request.getfixturevalue("postgres").create()
 
 
 @pytest.fixture

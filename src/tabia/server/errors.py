@@ -12,6 +12,12 @@ class ServerError(TabiaError):
     """A request that cannot be served."""
 
     status = 400
+    retry_after: float | None = None  # seconds
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Further members of the problem that clients get."""
+        return {}
 
 
 class NotFound(ServerError):
@@ -29,23 +35,62 @@ class Stale(ServerError):
         super().__init__(message)
         self.state = state
 
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The state, if it is known."""
+        return {} if self.state is None else {"state": self.state}
+
 
 class Refused(ServerError):
-    """A request that the rules or the state of a game do not allow."""
+    """A request that the rules or the state of a game do not allow; `field` is what was wrong in a form."""
 
     status = 422
 
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The field, if it is known."""
+        return {} if self.field is None else {"field": self.field}
+
 
 class Forbidden(ServerError):
-    """A request from a foreign website, or to a foreign name."""
+    """A request from a foreign website, to a foreign name, or by somebody who may not do this."""
 
     status = 403
+
+
+class Unauthorized(ServerError):
+    """A request that needs to know who asks."""
+
+    status = 401
 
 
 class Busy(ServerError):
     """More work is waiting than the server accepts."""
 
     status = 429
+    retry_after = 5.0
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        if retry_after is not None:
+            self.retry_after = retry_after
+
+
+class StoreError(ServerError):
+    """A database that cannot be used, or not any more."""
+
+    status = 507
+
+
+class Unavailable(StoreError):
+    """The database does not answer at this moment; nothing is known to be saved."""
+
+    status = 503
+    retry_after = 2.0
 
 
 _MOST_MOVES = 200  # characters of the legal moves that a sentence lists

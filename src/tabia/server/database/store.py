@@ -1,58 +1,31 @@
-"""Games on disk: SQLite with a rollback journal and full synchronization, one connection that writes.
-
-What a method has returned from is on the disk. The schema is kept by Alembic; a database of a newer version than this
-code knows is refused.
-"""
+"""Games in the database: their actions, their seats and how they ended. What a method has returned from is stored."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
-from tabia.server.errors import ServerError
+from tabia.server.database.database import Turn, open_database
+from tabia.server.database.schema import games, moves, people, seats
 
-FILE = "games.sqlite"
-_MIGRATIONS = Path(__file__).parent / "migrations"
-
-metadata = sql.MetaData()
-games = sql.Table(
-    "games",
-    metadata,
-    sql.Column("id", sql.String(32), primary_key=True),
-    sql.Column("game", sql.String(400), nullable=False),
-    sql.Column("rules", sql.Integer, nullable=False),  # the version of the game's rules
-    sql.Column("seed", sql.Integer, nullable=False),
-    sql.Column("seats", sql.Text, nullable=False),  # JSON
-    sql.Column("opening", sql.Integer, nullable=False),
-    sql.Column("created", sql.String(40), nullable=False, index=True),
-    sql.Column("version", sql.Integer, nullable=False),
-    sql.Column("resigned", sql.Integer, nullable=True),
-    sql.Column("plies", sql.Integer, nullable=False),
-    sql.Column("result", sql.Text, nullable=True),  # JSON, once the game is over
-)
-moves = sql.Table(
-    "moves",
-    metadata,
-    sql.Column("game_id", sql.String(32), sql.ForeignKey("games.id"), primary_key=True),
-    sql.Column("ply", sql.Integer, primary_key=True),
-    sql.Column("action", sql.Integer, nullable=False),
-)
+DELETED = "deleted"
+"""The name at the seat of a person whose account was deleted."""
+_JSON = ("seats", "result", "clock", "clocks")
+_PERSON = ("person", "name")  # members of a seat that are rows of `seats`
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A game as it is stored."""
+    """A game as it is stored.
+
+    A seat has `kind` and `agent`, and `person` and `name` if somebody has taken it. `finished` is given by the store:
+    1, 2, ... in the order in which games ended.
+    """
 
     id: str
     game: str
@@ -65,133 +38,157 @@ class Saved:
     resigned: int | None
     actions: tuple[int, ...]
     result: dict[str, Any] | None
+    visibility: str = "private"
+    rated: bool = False
+    clock: dict[str, Any] | None = None
+    clocks: list[int | None] | None = None
+    turn_started: str | None = None
+    ended_by: str | None = None
+    finished: int | None = None
+    finished_at: str | None = None
+    invite_hash: str | None = None
 
 
-class StoreError(ServerError):
-    """A database that cannot be used, or not any more."""
-
-    status = 507
+Also = Callable[[sql.Connection, Saved], object]
+"""What is written together with a game, given as it was written."""
 
 
 class Store:
-    """The games in a directory."""
+    """The games of a database, in a directory or at a URL."""
 
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / FILE
-        self._lock = threading.Lock()
-        url = sql.URL.create("sqlite", database=str(self.path))
-        self._engine = sql.create_engine(url, poolclass=sql.StaticPool, connect_args={"check_same_thread": False})
-        sql.event.listen(self._engine, "connect", _configure)
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            self._migrate()
-        except (sql.exc.SQLAlchemyError, OSError) as error:
-            why = str(getattr(error, "orig", None) or error)
-            raise StoreError(f"{self.path} cannot be used: {why}. Choose another directory with --data.") from None
+    def __init__(self, where: Path | str) -> None:
+        self.database = open_database(where)
 
-    def _migrate(self) -> None:
-        """Bring the schema up to date, in one transaction."""
-        config = Config()
-        config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-        scripts = ScriptDirectory.from_config(config)
-        with self._engine.begin() as connection:
-            held = MigrationContext.configure(connection).get_current_revision()
-            if held is not None and held not in {script.revision for script in scripts.walk_revisions()}:
-                raise StoreError(f"{self.path} was written by a newer Tabia (schema {held}); update Tabia to open it.")
-            steps = EnvironmentContext(config, scripts, fn=lambda found, _: scripts._upgrade_revs("head", found))
-            with steps:
-                steps.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
-                steps.run_migrations()
+    def save(self, saved: Saved, also: Also | None = None) -> Saved:
+        """Write a game as it is now: all of it or, after a crash, none of it. Returns it with `finished` set.
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sql.Connection]:
-        try:
-            with self._lock, self._engine.begin() as connection:
-                yield connection
-        except sql.exc.DBAPIError as error:
-            raise StoreError(f"Nothing was saved: {error.orig}. Make room on the disk and try again.") from None
+        `also` writes in the same transaction, after the game. A commit whose acknowledgment was lost is tried again by
+        the caller, so `also` must do nothing the second time.
+        """
+        with self.database.transaction() as connection:
+            return self.write(connection, saved, also)
 
-    def save(self, saved: Saved) -> None:
-        """Write a game as it is now: all of it or, after a crash, none of it."""
-        fields = {
-            "id": saved.id,
-            "game": saved.game,
-            "rules": saved.rules,
-            "seed": saved.seed,
-            "seats": json.dumps(saved.seats),
-            "opening": saved.opening,
-            "created": saved.created,
-            "version": saved.version,
-            "resigned": saved.resigned,
-            "plies": len(saved.actions),
-            "result": None if saved.result is None else json.dumps(saved.result),
-        }
-        with self._transaction() as connection:
-            old = connection.execute(sql.select(games.c.plies).where(games.c.id == saved.id)).scalar()
-            if old is None:
-                connection.execute(games.insert().values(**fields))
-            else:
-                connection.execute(games.update().where(games.c.id == saved.id).values(**fields))
-            self._save_moves(connection, saved)
-
-    def _save_moves(self, connection: sql.Connection, saved: Saved) -> None:
-        query = sql.select(moves.c.action).where(moves.c.game_id == saved.id).order_by(moves.c.ply)
-        held = connection.execute(query).scalars().all()
-        kept = 0
-        while kept < min(len(held), len(saved.actions)) and held[kept] == saved.actions[kept]:
-            kept += 1
-        if kept < len(held):
-            connection.execute(moves.delete().where(moves.c.game_id == saved.id, moves.c.ply >= kept))
-        rows = [
-            {"game_id": saved.id, "ply": ply, "action": saved.actions[ply]} for ply in range(kept, len(saved.actions))
-        ]
-        if rows:
-            connection.execute(moves.insert(), rows)
+    def write(self, connection: sql.Connection, saved: Saved, also: Also | None = None) -> Saved:
+        """Save within a transaction, which may save other games too."""
+        if saved.result is not None:
+            self.database.take_turn(connection, Turn.FINISHING)
+        query = sql.select(games.c.finished).where(games.c.id == saved.id)
+        old = connection.execute(query).first()
+        saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))
+        fields = _fields(saved)
+        if old is None:
+            connection.execute(games.insert().values(**fields))
+        else:
+            connection.execute(games.update().where(games.c.id == saved.id).values(**fields))
+        _save_moves(connection, saved)
+        _save_seats(connection, saved)
+        if also is not None:
+            also(connection, saved)
+        return saved
 
     def load(self, id: str) -> Saved | None:
         """A game by its id."""
-        with self._transaction() as connection:
-            row = connection.execute(sql.select(games).where(games.c.id == id)).mappings().first()
-            if row is None:
-                return None
-            query = sql.select(moves.c.action).where(moves.c.game_id == id).order_by(moves.c.ply)
-            return _saved(dict(row), tuple(connection.execute(query).scalars()))
+        return self._one(games.c.id == id)
 
-    def listed(self, *, finished: bool | None = None, game: str | None = None, limit: int = 50) -> list[Saved]:
-        """The newest games, without their moves but with as many zeros as they have plies."""
-        query = sql.select(games).order_by(games.c.created.desc()).limit(limit)
+    def invited(self, invite_hash: str) -> Saved | None:
+        """The game that a secret link leads to."""
+        return self._one(games.c.invite_hash == invite_hash)
+
+    def listed(
+        self, *, finished: bool | None = None, game: str | None = None, person: str | None = None, limit: int = 50
+    ) -> list[Saved]:
+        """The newest games, all or a person's, without their moves but with as many zeros as they have plies."""
+        query = sql.select(games).order_by(games.c.created.desc(), games.c.id).limit(limit)
         if finished is not None:
             query = query.where(games.c.result.is_not(None) if finished else games.c.result.is_(None))
         if game is not None:
             query = query.where(games.c.game == game)
-        with self._transaction() as connection:
-            return [_saved(dict(row), (0,) * row["plies"]) for row in connection.execute(query).mappings()]
+        if person is not None:
+            query = query.where(games.c.id.in_(sql.select(seats.c.game_id).where(seats.c.person_id == person)))
+        with self.database.transaction() as connection:
+            return _all_saved(connection, query)
+
+    def running(self) -> list[str]:
+        """The ids of unfinished games that are rated or have a clock: time passes in them."""
+        query = sql.select(games.c.id).where(games.c.result.is_(None), games.c.rated | games.c.clock.is_not(None))
+        with self.database.transaction() as connection:
+            return list(connection.execute(query).scalars())
 
     def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._engine.dispose()
+        """Close the database."""
+        self.database.close()
+
+    def _one(self, condition: sql.ColumnElement[bool]) -> Saved | None:
+        with self.database.transaction() as connection:
+            found = _all_saved(connection, sql.select(games).where(condition))
+            if not found:
+                return None
+            query = sql.select(moves.c.action).where(moves.c.game_id == found[0].id).order_by(moves.c.ply)
+            return replace(found[0], actions=tuple(connection.execute(query).scalars()))
 
 
-def _saved(row: dict[str, Any], actions: tuple[int, ...]) -> Saved:
-    return Saved(
-        id=row["id"],
-        game=row["game"],
-        rules=row["rules"],
-        seed=row["seed"],
-        seats=json.loads(row["seats"]),
-        opening=row["opening"],
-        created=row["created"],
-        version=row["version"],
-        resigned=row["resigned"],
-        actions=actions,
-        result=None if row["result"] is None else json.loads(row["result"]),
-    )
+def _finished(connection: sql.Connection, saved: Saved, held: int | None) -> int | None:
+    """The place of a game among the finished ones: the one it has, or the next; none while it is not over."""
+    if saved.result is None or held is not None:
+        return None if saved.result is None else held
+    return (connection.execute(sql.select(sql.func.max(games.c.finished))).scalar() or 0) + 1
 
 
-def _configure(connection: Any, record: Any) -> None:
-    """A commit returns once the disk has it; no WAL, whose older versions could lose data."""
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=DELETE", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=2000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def _fields(saved: Saved) -> dict[str, Any]:
+    """The row of a game."""
+    fields = asdict(saved)
+    fields["plies"] = len(fields.pop("actions"))
+    fields["seats"] = [{key: value for key, value in seat.items() if key not in _PERSON} for seat in saved.seats]
+    return fields | {key: None if fields[key] is None else json.dumps(fields[key]) for key in _JSON}
+
+
+def _save_moves(connection: sql.Connection, saved: Saved) -> None:
+    query = sql.select(moves.c.action).where(moves.c.game_id == saved.id).order_by(moves.c.ply)
+    held = connection.execute(query).scalars().all()
+    kept = 0
+    while kept < min(len(held), len(saved.actions)) and held[kept] == saved.actions[kept]:
+        kept += 1
+    if kept < len(held):
+        connection.execute(moves.delete().where(moves.c.game_id == saved.id, moves.c.ply >= kept))
+    rows = [{"game_id": saved.id, "ply": ply, "action": saved.actions[ply]} for ply in range(kept, len(saved.actions))]
+    if rows:
+        connection.execute(moves.insert(), rows)
+
+
+def _save_seats(connection: sql.Connection, saved: Saved) -> None:
+    """The people at the seats; one whose account was deleted meanwhile is not written again."""
+    taken = [(seat, place.get("person"), place.get("name")) for seat, place in enumerate(saved.seats)]
+    wanted = {seat: (person, name) for seat, person, name in taken if person is not None or name is not None}
+    query = sql.select(seats.c.seat, seats.c.person_id, seats.c.name).where(seats.c.game_id == saved.id)
+    held = {row.seat: (row.person_id, row.name) for row in connection.execute(query)}
+    if wanted == held:
+        return
+    ids = {person for person, _ in wanted.values() if person is not None}
+    known = set(connection.execute(sql.select(people.c.id).where(people.c.id.in_(ids))).scalars())
+    rows = [
+        {
+            "game_id": saved.id,
+            "seat": seat,
+            "person_id": person if person in known else None,
+            "name": name if person is None or person in known else DELETED,
+        }
+        for seat, (person, name) in wanted.items()
+    ]
+    connection.execute(seats.delete().where(seats.c.game_id == saved.id))
+    if rows:
+        connection.execute(seats.insert(), rows)
+
+
+def _all_saved(connection: sql.Connection, query: sql.Select[Any]) -> list[Saved]:
+    rows = [dict(row) for row in connection.execute(query).mappings()]
+    found = connection.execute(sql.select(seats).where(seats.c.game_id.in_([row["id"] for row in rows])))
+    taken = {(row.game_id, row.seat): {"person": row.person_id, "name": row.name} for row in found}
+    return [_saved(row, taken) for row in rows]
+
+
+def _saved(row: dict[str, Any], taken: dict[tuple[str, int], dict[str, Any]]) -> Saved:
+    """A game without its moves."""
+    fields = row | {key: None if row[key] is None else json.loads(row[key]) for key in _JSON}
+    fields["seats"] = [seat | taken.get((row["id"], number), {}) for number, seat in enumerate(fields["seats"])]
+    fields["actions"] = (0,) * fields.pop("plies")
+    return Saved(**fields)

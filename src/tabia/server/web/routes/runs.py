@@ -10,10 +10,12 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tabia.core.trust import names_code
+from tabia.server.accounts.visitor import RUNS
 from tabia.server.analysis.review import Event
 from tabia.server.errors import Forbidden, Refused
 from tabia.server.learn.runs import Runs
 from tabia.server.web import context
+from tabia.server.web.dependencies import OneStream
 from tabia.server.web.models import GameId, NewRun, ResumeBody, RunName
 from tabia.server.web.routes.analysis import events
 from tabia.training.config import recipes as shelf
@@ -35,7 +37,7 @@ async def listed(request: Request) -> dict[str, Any]:
 async def start(request: Request, body: NewRun) -> dict[str, Any]:
     """Start a training."""
     parts = context.of(request)
-    runs = _allowed(parts.runs)
+    runs = await _allowed(request)
     game = parts.catalog.game(body.game).game.id
     _check_recipe(game, body.recipe)
     name = await asyncio.to_thread(
@@ -58,7 +60,7 @@ async def estimate(
     parts = context.of(request)
     found = parts.catalog.game(game).game.id
     _check_recipe(found, recipe)
-    return await _allowed(parts.runs).trainings.estimate(found, recipe)
+    return await (await _allowed(request)).trainings.estimate(found, recipe)
 
 
 @router.get("/runs/{name}")
@@ -68,7 +70,7 @@ async def detail(request: Request, name: Name) -> dict[str, Any]:
 
 
 @router.get("/runs/{name}/live")
-async def live(request: Request, name: Name, after: Annotated[int, Query(ge=0)] = 0) -> StreamingResponse:
+async def live(request: Request, name: Name, _: OneStream, after: Annotated[int, Query(ge=0)] = 0) -> StreamingResponse:
     """New lines of metrics after an iteration, and the state, as server-sent events."""
     runs = context.of(request).runs
     if not runs.trainings.is_active(name):
@@ -101,7 +103,7 @@ async def games(request: Request, name: Name, checkpoint: Annotated[int | None, 
 @router.post("/runs/{name}/stop")
 async def stop(request: Request, name: Name) -> dict[str, Any]:
     """Save and stop a training."""
-    runs = _allowed(context.of(request).runs)
+    runs = await _allowed(request)
     await runs.trainings.stop(name)
     return await asyncio.to_thread(runs.summary, name)
 
@@ -110,7 +112,7 @@ async def stop(request: Request, name: Name) -> dict[str, Any]:
 async def resume(request: Request, name: Name, body: ResumeBody | None = None) -> dict[str, Any]:
     """Resume a run, for some more minutes if it has finished."""
     parts = context.of(request)
-    runs = _allowed(parts.runs)
+    runs = await _allowed(request)
     run = await asyncio.to_thread(runs.read, name)
     game = parts.catalog.game(run.game).game.id
     minutes = None if body is None else body.minutes
@@ -131,7 +133,7 @@ async def proof(request: Request, name: Name) -> dict[str, Any]:
     game = parts.catalog.game(run.game).game.id
     if game not in PROVABLE:
         raise Refused(f"{game} has too many lines to play them all out; only {', '.join(PROVABLE)} can be proved.")
-    return await _allowed(parts.runs).trainings.prove(game, parts.runs.weights(name))
+    return await (await _allowed(request)).trainings.prove(game, parts.runs.weights(name))
 
 
 @router.get("/recipes")
@@ -156,9 +158,12 @@ async def recipes(request: Request, game: GameId) -> list[dict[str, Any]]:
     return await asyncio.to_thread(listed)
 
 
-def _allowed(runs: Runs) -> Runs:
+async def _allowed(request: Request) -> Runs:
+    """The runs, for those who may start processes: the owner of this computer, or an operator."""
+    runs = context.of(request).runs
     if not runs.allowed:
         raise Forbidden("This server does not start training runs.")
+    (await context.visitor(request)).require(RUNS)
     return runs
 
 
