@@ -136,8 +136,9 @@ def test_a_hex_game_ends_with_a_chain_from_edge_to_edge() -> None:
         assert ends == [0, 10]
 
 
-def test_a_resignation_is_a_result_in_words() -> None:
-    session = Session.from_moves(make("connect4"), "44").resign(0)
+@pytest.mark.parametrize("moves", ["", "44"])
+def test_a_resignation_is_a_result_in_words(moves: str) -> None:
+    session = Session.from_moves(make("connect4"), moves).resign(0)
     shown = position(session, ["You", "Club"])
     assert (shown["result"]["text"], shown["result"]["winner"], shown["line"]) == ("You resigned", 1, None)
     assert shown["legal"] == []

@@ -32,23 +32,25 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 
+    def command(self) -> list[str]:
+        return ["play", *GAMES, "--no-browser"]
+
     def start(self) -> None:
-        options = ["--no-browser", "--port", str(self.port), "--data", str(self.folder / "data")]
-        options += ["--runs", str(self.folder / "runs")]
+        options = ["--port", str(self.port), "--data", str(self.folder / "data"), "--runs", str(self.folder / "runs")]
         log = (self.folder / "log.txt").open("ab")
-        command = [sys.executable, "-m", "tabia", "play", *GAMES, *options]
+        command = [sys.executable, "-m", "tabia", *self.command(), *options]
         self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {"JAX_PLATFORMS": "cpu"})
         log.close()
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             if self.process.poll() is not None:
-                raise AssertionError(f"tabia play stopped: {(self.folder / 'log.txt').read_text()}")
+                raise AssertionError(f"The server stopped: {(self.folder / 'log.txt').read_text()}")
             try:
                 self.get("catalog")
                 return
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError("tabia play did not answer.")
+        raise AssertionError("The server did not answer.")
 
     def kill(self) -> None:
         self.process.kill()

@@ -51,7 +51,7 @@ def _on_cells(board: BoardView, session: Session) -> dict[str, Any]:
         ],
         "last": last,
         "flipped": flipped,
-        "line": board.line(session) if session.over else None,
+        "line": board.line(session) if session.over and session.resigned is None else None,
     }
 
 
