@@ -46,9 +46,9 @@ class SharedServer:
             route.fulfill(json=found)
 
     def _follow(self, socket: Any) -> None:
-        id = socket.url.split("/games/")[1].split("/")[0]
+        game = socket.url.split("/games/")[1].split("/")[0]
         self.sockets.append(socket)
-        socket.send(json.dumps({"type": "state", "state": self.answers[f"GET games/{id}"]}))
+        socket.send(json.dumps({"type": "state", "state": self.answers[f"GET games/{game}"]}))
 
     def show(self, state: dict[str, Any]) -> dict[str, Any]:
         """Make this the state of its game, for those who ask and those who follow."""

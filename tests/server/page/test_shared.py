@@ -81,7 +81,7 @@ def test_sign_up_placement_new_rating_leaderboard_and_deletion(look: Look, club:
     assert state["seats"][seat]["elo"] == change["after"]
     assert rating_at(screen, seat).startswith(f"{change['after']:.0f}?"), "one game is not enough to be sure"
     shown = screen.page.locator(f'.players [data-seat="{seat}"] .change').inner_text()
-    assert int(shown.removeprefix("Change: ").replace("−", "-")) == change["after"] - change["before"]
+    assert int(shown.removeprefix("Change: ").replace("\N{MINUS SIGN}", "-")) == change["after"] - change["before"]
     (own,) = ask(screen, "ratings/me")["ratings"]
     assert round(own["rating"]) == change["after"] and own["placement"]["played"] == 1
     screen.wait_until("1 of 3 to 5 games", ".placement")
@@ -140,3 +140,5 @@ def test_two_people_by_link(look: Look, club: Club) -> None:
     guest.page.wait_for_selector('.play[data-status="your move"]')
     ben.wait_until("is to move")
     assert ben.id == guest.id, "one game for both, with sides changed"
+    ben.open("#/review").page.click(".calls >> text=Go there")
+    ben.page.wait_for_selector(f'.play[data-game="{guest.id}"]')

@@ -1,4 +1,4 @@
-"""What only a shared server shows, with answers that a real one gives rarely: waits, refusals, absence, hostile names."""
+"""What only a shared server shows, with answers that are rare: waits, refusals, absence, hostile names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ CLOCK = {"initial_s": 300, "increment_s": 3}
 
 
 def person(rank: int, name: str, rating: float) -> dict[str, Any]:
-    return {"rank": rank, "name": name, "rating": rating, "deviation": 80.0, "games": 9, "you": False}
+    known = {"deviation": 80.0, "error": 156.8, "provisional": False, "games": 9, "you": False}
+    return {"rank": rank, "name": name, "rating": rating, **known}
 
 
 def open_dialog(screen: Screen) -> None:
@@ -57,7 +58,9 @@ def test_clocks_count_down_and_absence_is_shown(look: Look) -> None:
     own, other = (screen.page.locator(f'.strip [data-seat="{seat}"]') for seat in (0, 1))
     assert own.locator(".clock").inner_text() == "3:07"
     assert "1208 ± 82" in own.inner_text() and "1033?" in other.inner_text()
-    screen.page.wait_for_function("() => parseFloat(document.querySelector('.strip .running').innerText.slice(2)) < 8.8")
+    screen.page.wait_for_function(
+        "() => parseFloat(document.querySelector('.strip .running').innerText.slice(2)) < 8.8"
+    )
     shared.show(state | {"version": 2, "presence": [True, False], "away_ms": [None, 42_000]})
     screen.wait_until("away, loses in 42 s", ".strip")
     assert screen.page.locator(".main-actions button").all_inner_texts() == ["Offer a draw", "Resign"]

@@ -27,23 +27,32 @@ function query(values) {
   return known.length ? `?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
+/** Short waits that the server asks for are waited out, if asking again changes nothing. */
+const PATIENT = { tries: 4, seconds: 3 };
+
 /** @param {string} path @param {RequestInit & {json?: any}} [options] */
 async function request(path, { json, ...options } = {}) {
   const init = json === undefined ? options : { ...options, body: JSON.stringify(json), headers: { "content-type": "application/json" } };
-  let response;
+  for (let left = PATIENT.tries; ; left--) {
+    const response = await answer(path, init);
+    const wait = Number(response.headers.get("retry-after")) || 0;
+    const isJson = response.headers.get("content-type")?.includes("json");
+    const body = isJson ? await response.json() : await response.text();
+    if (response.ok) return body;
+    const isPatient = response.status === 429 && !init.method && wait <= PATIENT.seconds && left > 1;
+    if (!isPatient) throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body, wait);
+    await new Promise((resume) => setTimeout(resume, 1000 * (wait || 1)));
+  }
+}
+
+/** @param {string} path @param {RequestInit} init */
+async function answer(path, init) {
   try {
-    response = await fetch(`/api/v1/${path}`, init);
+    return await fetch(`/api/v1/${path}`, init);
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
     throw new ApiError(AWAY, 0, null);
   }
-  const isJson = response.headers.get("content-type")?.includes("json");
-  const body = isJson ? await response.json() : await response.text();
-  if (!response.ok) {
-    const wait = Number(response.headers.get("retry-after")) || 0;
-    throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body, wait);
-  }
-  return body;
 }
 
 /** @param {string} path @param {any} [json] */
@@ -148,6 +157,13 @@ export function stream(path, values, handlers) {
     handlers.lost?.(null);
   });
   return close;
+}
+
+/** Hear of the reader's games: those that run come first, then what happens. @param {Record<string, (data: any) => void>} handlers */
+export function events(handlers) {
+  const source = new EventSource("/api/v1/events");
+  for (const [name, handler] of Object.entries(handlers)) source.addEventListener(name, (event) => handler(JSON.parse(event.data)));
+  return () => source.close();
 }
 
 /** Follow a run's metrics after an iteration. @param {string} name @param {number} after @param {Record<string, (data: any) => void>} handlers */

@@ -9,6 +9,7 @@ import { go, href, route } from "./router.js";
 import { game, prefer, store, Subscription, update } from "./store.js";
 import { applyTheme } from "./theme.js";
 import { chips } from "./components/parts.js";
+import "./components/calls.js";
 import "./components/reader.js";
 import "./components/sign-in.js";
 import "./views/join.js";
@@ -70,8 +71,9 @@ class App extends Element {
       await arrive();
       this.problem = "";
     } catch (error) {
-      this.problem = /** @type {Error} */ (error).message;
-      setTimeout(() => this.load(), 2000);
+      const { message, retryAfter } = /** @type {import("./api.js").ApiError} */ (error);
+      this.problem = message;
+      setTimeout(() => this.load(), 1000 * Math.max(2, retryAfter));
     }
   }
 
@@ -131,6 +133,7 @@ class App extends Element {
       <main id="main" tabindex="-1">
         ${this.problem ? html`<p class="note bad" role="alert">${icon("warn")}<span>${this.problem}</span></p>` : nothing}
         ${store.notice ? html`<p class="note" role="status">${icon("warn")}<span>${store.notice}</span></p>` : nothing}
+        ${isShared() ? html`<tabia-calls .open=${view === "play" ? this.place.id : ""}></tabia-calls>` : nothing}
         ${store.catalog ? this.view(view) : this.problem ? nothing : html`<p class="empty">Opening the board …</p>`}
       </main>
       ${this.dialog()}${isShared() ? html`<tabia-sign-in></tabia-sign-in>` : nothing}`;

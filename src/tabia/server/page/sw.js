@@ -16,6 +16,7 @@ const FILES = [
   "/assets/components/board-motion.js",
   "/assets/components/board-moves.js",
   "/assets/components/board.js",
+  "/assets/components/calls.js",
   "/assets/components/chart.js",
   "/assets/components/clock.js",
   "/assets/components/ladder.js",
