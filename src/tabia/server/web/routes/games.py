@@ -16,6 +16,7 @@ from tabia.server.play.clocks import TimeControl
 from tabia.server.play.lines import player_name
 from tabia.server.play.seats import AGENT, Seat
 from tabia.server.web import answers, context, models
+from tabia.server.web.dependencies import OneAnalysis, while_connected
 from tabia.server.web.models import GameId
 
 router = APIRouter(prefix="/api/v1")
@@ -150,10 +151,12 @@ async def now(request: Request, id: Id, body: models.PlyBody) -> Response:
 
 
 @router.get("/games/{id}/hint", response_model=answers.HintAnswer)
-async def hint(request: Request, id: Id, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
+async def hint(request: Request, id: Id, _: OneAnalysis, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
     """A good move and why."""
     parts, player = context.of(request), await _actor(request)
-    return JSONResponse(await hints.hint(parts, await parts.hub.live(player, id), ply, player.person))
+    game = await parts.hub.live(player, id)
+    parts.limits.simulations(player, hints.cost(parts.catalog, game))
+    return JSONResponse(await while_connected(request, hints.hint(parts, game, ply, player.person)))
 
 
 @router.get("/games/{id}/record", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
