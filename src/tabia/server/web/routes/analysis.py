@@ -29,7 +29,9 @@ from tabia.server.web.models import AgentId, GameId
 
 router = APIRouter(prefix="/api/v1")
 Moves = Annotated[str, Query(max_length=LONGEST_MOVES)]
-EVENTS = {"text/event-stream": {"schema": {"type": "string"}}}
+_TEXTS = {name: {"type": "string"} for name in ("event", "data")}
+EVENTS = {"text/event-stream": {"schema": {"type": "object", "properties": _TEXTS, "required": list(_TEXTS)}}}
+"""Server-sent events: a name, and JSON as text."""
 Simulations = Annotated[int | None, Query(ge=1, le=SIMULATIONS[-1])]
 
 

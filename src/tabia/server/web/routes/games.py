@@ -20,6 +20,7 @@ from tabia.server.web.dependencies import OneAnalysis, while_connected
 from tabia.server.web.models import GameId
 
 router = APIRouter(prefix="/api/v1")
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -159,7 +160,11 @@ async def hint(request: Request, id: Id, _: OneAnalysis, ply: Annotated[int, Que
     return JSONResponse(await while_connected(request, hints.hint(parts, game, ply, player.person)))
 
 
-@router.get("/games/{id}/record", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/games/{id}/record",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def record(request: Request, id: Id) -> Response:
     """The game as a text that reads back exactly."""
     parts = context.of(request)
