@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
-from tabia.server.errors import NotFound, ServerError, Stale, sentence
+from tabia.server.errors import NotFound, ServerError, sentence
 from tabia.server.web import openapi
 from tabia.server.web.context import Context, lifespan
 from tabia.server.web.dependencies import AddressLimit, limited
@@ -27,7 +27,7 @@ from tabia.server.web.draining import Draining
 from tabia.server.web.edge import BehindProxy, Edge
 from tabia.server.web.logs import RequestLog
 from tabia.server.web.problems import problem
-from tabia.server.web.routes import analysis, events, games, health, runs
+from tabia.server.web.routes import accounts, analysis, events, games, health, runs
 from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
@@ -52,7 +52,7 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
     _add_edge(app, context, tuple(hosts), edge or Edge())
-    for router in (games.router, events.router, analysis.router, runs.router):
+    for router in (games.router, events.router, accounts.router, analysis.router, runs.router):
         app.include_router(router, dependencies=[Depends(limited)])
     app.include_router(health.router)
     openapi.add(app)
@@ -131,7 +131,7 @@ async def _refused(connection: HTTPConnection, error: Exception) -> Response:
         await _close(connection, error)
         return Response()  # not sent
     status = error.status if isinstance(error, ServerError) else 422
-    extra = {"state": error.state} if isinstance(error, Stale) and error.state is not None else {}
+    extra = error.extra if isinstance(error, ServerError) else {}
     return problem(status, sentence(error), headers=_retry(error), **extra)
 
 

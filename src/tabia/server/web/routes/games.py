@@ -32,7 +32,6 @@ async def catalog(request: Request) -> Response:
     def listed() -> list[dict[str, Any]]:
         return parts.catalog.to_dict(lambda game, spec: parts.worker.is_ready(player_name(game.id, spec)))
 
-    accounts = parts.accounts
     return JSONResponse(
         {
             "version": __version__,
@@ -40,7 +39,7 @@ async def catalog(request: Request) -> Response:
             "default": parts.catalog.default,
             "mode": parts.mode,
             "runs_allowed": parts.runs.allowed,
-            "sign_up": None if accounts is None else "invite" if accounts.options.invite_only else "open",
+            "sign_up": parts.sign_up,
         }
     )
 
