@@ -13,6 +13,9 @@ from starlette.testclient import TestClient
 from tabia.server.web.app import create_app
 from tabia.server.web.context import Context, make_context
 
+from .databases import Postgres
+from .shared import Shared
+
 HOST = "testserver"
 
 
@@ -36,6 +39,39 @@ def client(parts: Context, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with TestClient(app) as found:
         yield found
     parts.worker.join()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server without fsync."""
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where an empty database is: a directory, or the URL of a PostgreSQL database."""
+    if request.param == "sqlite":
+        return tmp_path / "database"
+    return request.getfixturevalue("postgres").create()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """A server for several people."""
+    folder = tmp_path_factory.mktemp("shared")
+    is_file = request.param == "sqlite"
+    server = Shared(folder, folder / "data" if is_file else request.getfixturevalue("postgres").create())
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def shared(shared_server: Shared) -> Shared:
+    """A server for several people that nobody has visited yet."""
+    shared_server.clean()
+    return shared_server
 
 
 @pytest.fixture

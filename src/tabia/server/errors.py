@@ -14,6 +14,11 @@ class ServerError(TabiaError):
     status = 400
     retry_after: float | None = None  # seconds
 
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Further members of the problem that clients get."""
+        return {}
+
 
 class NotFound(ServerError):
     """No such game, agent, run or page."""
@@ -30,11 +35,25 @@ class Stale(ServerError):
         super().__init__(message)
         self.state = state
 
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The state, if it is known."""
+        return {} if self.state is None else {"state": self.state}
+
 
 class Refused(ServerError):
-    """A request that the rules or the state of a game do not allow."""
+    """A request that the rules or the state of a game do not allow; `field` is what was wrong in a form."""
 
     status = 422
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The field, if it is known."""
+        return {} if self.field is None else {"field": self.field}
 
 
 class Forbidden(ServerError):

@@ -75,7 +75,7 @@ class Reach:
 
     hosts: tuple[str, ...]
     edge: Edge
-    url: str
+    url: str  # without the port
 
 
 def check(options: Options) -> Reach:
@@ -96,10 +96,10 @@ def check(options: Options) -> Reach:
     own = f"[{address}]" if address.version == 6 else str(address)
     names = tuple(_domain(name) for name in options.domains)
     scheme = "https" if has_tls or options.proxy else "http"
-    url = f"{scheme}://{names[0] if names else own}" + ("" if options.proxy else f":{options.port}") + "/"
+    url = f"{scheme}://{names[0] if names else own}"
     edge = Edge(
         secure=has_tls or options.proxy,
-        address=url,
+        address=url if options.proxy else f"{url}:{options.port}",
         proxies=(*LOOPBACK, *map(_network, options.proxy_networks)) if options.proxy else None,
         logged=True,
     )
@@ -160,7 +160,8 @@ class Serving:
         app = create_app(context, hosts=self._reach.hosts, edge=self._reach.edge)
         self._server = Server(self._config(app))
         files.write_atomic(data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
-        self._say(f"Tabia serves {self._reach.url} (SIGTERM or Ctrl-C stops it).")
+        place = self._reach.url if options.proxy else f"{self._reach.url}:{port}"
+        self._say(f"Tabia serves {place}/ (SIGTERM or Ctrl-C stops it).")
         asyncio.run(self._run(self._server, listening, context))
         context.worker.join()
         self._say("Stopped; all moves are saved.")

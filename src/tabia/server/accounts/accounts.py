@@ -1,23 +1,33 @@
-"""Who asks, and the guests that strangers become."""
+"""Who asks, and everything a person does with an account: sign up, sign in, sign out, change the password.
+
+Methods are called in the event loop; the database is used in threads, and passwords are hashed in threads of their
+own. A new session has a new id, whoever the visitor was before.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import sqlalchemy as sql
 
-from tabia.server.accounts import sessions, tokens
-from tabia.server.accounts.cookies import Cookie, CookieNames
+from tabia.server.accounts import invites, names, passwords, people, sessions, tokens
+from tabia.server.accounts.cookies import Cookie, CookieNames, Devices
+from tabia.server.accounts.passwords import Hashing, Passwords
+from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.visitor import READ, ROLE_SCOPES, Role, Visitor, stranger
 from tabia.server.clock import Clock
-from tabia.server.database.database import Database
-from tabia.server.database.schema import people
-from tabia.server.errors import Unauthorized
+from tabia.server.database.database import Database, Turn
+from tabia.server.database.settings import secret_key
+from tabia.server.errors import Forbidden, Refused, Unauthorized
 
+Result = TypeVar("Result")
 _LONGEST_SECRET = 200  # characters of a cookie or token that are looked at
+WRONG = "The name or the password is wrong."
+"""What is said about a wrong password and about a name that nobody has."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class AccountOptions:
 
     secure: bool = True
     invite_only: bool = False
+    hashing: Hashing = field(default_factory=Hashing)
 
 
 class Accounts:
@@ -34,6 +45,16 @@ class Accounts:
     def __init__(self, database: Database, options: AccountOptions, clock: Clock) -> None:
         self.database, self.options, self.clock = database, options, clock
         self.names = CookieNames(options.secure)
+        self.passwords = Passwords(options.hashing)
+        secret = secret_key(database, "accounts")
+        self.throttle = Throttle(secret, clock)
+        self.devices = Devices(secret, self.names.device, options.secure)
+
+    def close(self) -> None:
+        """End the threads that hash."""
+        self.passwords.close()
+
+    # Who asks.
 
     async def visitor(self, cookies: Mapping[str, str], authorization: str | None, address: str) -> Visitor:
         """Who sent a request with these cookies or this header; a token that is not valid is refused."""
@@ -43,6 +64,98 @@ class Accounts:
         if not secret or len(secret) > _LONGEST_SECRET:
             return self._stranger(address)
         return await asyncio.to_thread(self._by_cookie, secret, address)
+
+    async def ensure_person(self, visitor: Visitor) -> tuple[Visitor, Cookie | None]:
+        """The visitor as somebody who can hold a seat: a stranger becomes a guest, with a cookie to set."""
+        if visitor.role != Role.STRANGER:
+            return visitor, None
+        if self.options.invite_only:
+            raise Unauthorized("Sign in to play here; a new account needs an invitation.")
+        return await self.transact(lambda connection: self._new_guest(connection, visitor))
+
+    async def is_current(self, visitor: Visitor) -> bool:
+        """Whether the session of a visitor is still valid: a WebSocket outlives requests."""
+        session = visitor.session
+        if session is None:
+            return True
+        return await self.transact(lambda connection: sessions.exists(connection, session))
+
+    # Sign up, in and out.
+
+    async def sign_up(
+        self, visitor: Visitor, name: str, password: str, invite: str | None
+    ) -> tuple[Visitor, list[Cookie]]:
+        """A new account, signed in; a guest's games and ratings become the account's."""
+        if visitor.role not in (Role.STRANGER, Role.GUEST):
+            raise Refused("You are signed in; sign out to create another account.")
+        name = names.check(name)
+        passwords.check(password, name)
+        with self.passwords.queued():
+            await self.transact(lambda connection: self._admit(connection, visitor, name, invite), Turn.ATTEMPTS)
+            held = await self.passwords.hash(password)
+        return await self.transact(
+            lambda connection: self._signed_up(connection, visitor, name, held, invite), Turn.NAMES
+        )
+
+    async def login(
+        self, visitor: Visitor, name: str, password: str, cookies: Mapping[str, str]
+    ) -> tuple[Visitor, list[Cookie]]:
+        """Sign in with name and password; `Unauthorized` with the same words whatever was wrong."""
+        key = names.key(name)
+        with self.passwords.queued():
+            row = await self.transact(lambda connection: people.find(connection, name))
+            made = self._attempts(key, row, visitor, cookies)
+            await self.transact(lambda connection: self.throttle.reserve(connection, made), Turn.ATTEMPTS)
+            if not await self.passwords.verify(None if row is None else row.password, _capped(password)):
+                raise Unauthorized(WRONG)
+            assert row is not None
+            outdated = self.passwords.is_outdated(row.password)
+            rehashed = await self.passwords.hash(password) if outdated else row.password
+        if row.banned is not None:
+            raise Forbidden("This account is banned; ask the operator of this server.")
+        return await self.transact(lambda connection: self._logged_in(connection, visitor, row, rehashed, made))
+
+    async def logout(self, visitor: Visitor) -> list[Cookie]:
+        """End the session here and at the server."""
+        session = visitor.session
+        if session is not None:
+            await self.transact(lambda connection: sessions.end(connection, session))
+        return [self._session_cookie(None)]
+
+    async def change_password(self, visitor: Visitor, current: str, new: str) -> tuple[Visitor, list[Cookie]]:
+        """Another password; all other sessions end, and this one gets a new id."""
+        passwords.check(new, visitor.name)
+        with self.passwords.queued():
+            await self.confirm(visitor, current)
+            held = await self.passwords.hash(new)
+        return await self.transact(lambda connection: self._renewed(connection, visitor, held))
+
+    async def confirm(self, visitor: Visitor, password: str) -> None:
+        """Check the password of somebody who is signed in; guests have none."""
+        visitor.require_session()
+        assert visitor.person is not None
+        person = visitor.person
+        row = await self.transact(lambda connection: people.get(connection, person))
+        if row.password is None:
+            return
+        made = [Attempt(PLACE, f"person {person}")]
+        await self.transact(lambda connection: self.throttle.reserve(connection, made), Turn.ATTEMPTS)
+        if not await self.passwords.verify(row.password, _capped(password)):
+            raise Refused("The password is wrong.", field="password")
+        await self.transact(lambda connection: self.throttle.forgive(connection, made))
+
+    async def transact(self, work: Callable[[sql.Connection], Result], turn: Turn | None = None) -> Result:
+        """Do some work in one transaction, in a thread."""
+
+        def run() -> Result:
+            with self.database.transaction() as connection:
+                if turn is not None:
+                    self.database.take_turn(connection, turn)
+                return work(connection)
+
+        return await asyncio.to_thread(run)
+
+    # Inside.
 
     def _by_token(self, authorization: str, address: str) -> Visitor:
         kind, _, token = authorization.partition(" ")
@@ -61,53 +174,96 @@ class Accounts:
             found = sessions.find(connection, secret, self.clock)
         if found is None:
             return self._stranger(address)
-        role = Role(found.role)
-        return Visitor(
-            person=found.person,
-            name=found.name,
-            role=role,
-            scopes=ROLE_SCOPES[role],
-            address=address,
-            session=found.id_hash,
-        )
+        return _visitor(found.person, found.name, Role(found.role), address, found.id_hash)
 
     def _stranger(self, address: str) -> Visitor:
         return stranger(address, frozenset({READ})) if self.options.invite_only else stranger(address)
 
-    async def ensure_person(self, visitor: Visitor) -> tuple[Visitor, Cookie | None]:
-        """The visitor as somebody who can hold a seat: a stranger becomes a guest, with a cookie to set."""
-        if visitor.role != Role.STRANGER:
-            return visitor, None
-        if self.options.invite_only:
-            raise Unauthorized("Sign in to play here; a new account needs an invitation.")
-        return await asyncio.to_thread(self._new_guest, visitor)
+    def _new_guest(self, connection: sql.Connection, visitor: Visitor) -> tuple[Visitor, Cookie]:
+        name = f"Guest {secrets.randbelow(9000) + 1000}"
+        person = people.add(connection, name=name, role=Role.GUEST, clock=self.clock)
+        return self._start_session(connection, person, name, Role.GUEST, visitor)
 
-    def _new_guest(self, visitor: Visitor) -> tuple[Visitor, Cookie]:
-        guest = {"id": new_id(), "name": f"Guest {secrets.randbelow(9000) + 1000}", "role": Role.GUEST.value}
-        with self.database.transaction() as connection:
-            connection.execute(people.insert().values(**guest, created=self.clock.stamp()))
-            return self._signed_in(connection, guest["id"], guest["name"], Role.GUEST, visitor.address)
+    def _admit(self, connection: sql.Connection, visitor: Visitor, name: str, invite: str | None) -> None:
+        """Refuse what need not be hashed; an invitation takes the place of the quota of an address."""
+        people.check_free(connection, name)
+        if invite is not None and invites.is_valid(connection, invite, self.clock):
+            return
+        self.throttle.reserve(connection, [Attempt(SIGN_UP, network(visitor.address))])
+        self._check_invite(connection, invite)
 
-    def _signed_in(
-        self, connection: sql.Connection, person: str, name: str, role: Role, address: str
+    def _check_invite(self, connection: sql.Connection, invite: str | None) -> None:
+        if invite is None and self.options.invite_only:
+            raise Refused("A new account needs an invitation; ask the operator of this server.", field="invite")
+        if invite is not None and not invites.is_valid(connection, invite, self.clock):
+            raise Refused("This invitation is not valid: it was used, it has expired, or it is incomplete.", "invite")
+
+    def _signed_up(
+        self, connection: sql.Connection, visitor: Visitor, name: str, held: str, invite: str | None
+    ) -> tuple[Visitor, list[Cookie]]:
+        people.check_free(connection, name)
+        self._check_invite(connection, invite)
+        person = visitor.person
+        if person is None:
+            person = people.add(connection, name=name, role=Role.MEMBER, clock=self.clock, password=held)
+        else:
+            people.claim(connection, person, name, held)
+            sessions.end_all(connection, person)
+        if invite is not None:
+            invites.use(connection, invite, person, self.clock)
+        found, cookie = self._start_session(connection, person, name, Role.MEMBER, visitor)
+        return found, [cookie, self.devices.cookie(person)]
+
+    def _attempts(
+        self, key: str, row: sql.Row[tuple[object, ...]] | None, visitor: Visitor, cookies: Mapping[str, str]
+    ) -> list[Attempt]:
+        """What an attempt to sign in counts for: a browser that has signed in before, or its address and the name."""
+        device = cookies.get(self.names.device, "")[:_LONGEST_SECRET]
+        if row is not None and self.devices.is_known(device, row.id):
+            return [Attempt(PLACE, f"device {device}")]
+        place = network(visitor.address)
+        return [Attempt(ADDRESS, place), Attempt(PLACE, f"{key}\0{place}"), Attempt(ACCOUNT, key)]
+
+    def _logged_in(
+        self,
+        connection: sql.Connection,
+        visitor: Visitor,
+        row: sql.Row[tuple[object, ...]],
+        held: str,
+        made: list[Attempt],
+    ) -> tuple[Visitor, list[Cookie]]:
+        self.throttle.forgive(connection, made)
+        if held != row.password:
+            people.change(connection, row.id, password=held)
+        if visitor.session is not None:
+            sessions.end(connection, visitor.session)
+        found, cookie = self._start_session(connection, row.id, row.name, Role(row.role), visitor)
+        return found, [cookie, self.devices.cookie(row.id)]
+
+    def _renewed(self, connection: sql.Connection, visitor: Visitor, held: str) -> tuple[Visitor, list[Cookie]]:
+        assert visitor.person is not None
+        people.change(connection, visitor.person, password=held)
+        sessions.end_all(connection, visitor.person)
+        found, cookie = self._start_session(connection, visitor.person, visitor.name, visitor.role, visitor)
+        return found, [cookie, self.devices.cookie(visitor.person)]
+
+    def _start_session(
+        self, connection: sql.Connection, person: str, name: str, role: Role, visitor: Visitor
     ) -> tuple[Visitor, Cookie]:
-        """A new session of a person."""
         secret = sessions.start(connection, person, self.clock)
-        visitor = Visitor(
-            person=person,
-            name=name,
-            role=role,
-            scopes=ROLE_SCOPES[role],
-            address=address,
-            session=sessions.digest(secret),
-        )
-        return visitor, self._session_cookie(secret)
+        found = _visitor(person, name, role, visitor.address, sessions.digest(secret))
+        return found, self._session_cookie(secret)
 
     def _session_cookie(self, secret: str | None) -> Cookie:
         seconds = round(sessions.ABSOLUTE.total_seconds())
         return Cookie(self.names.session, secret, seconds, self.options.secure)
 
 
-def new_id() -> str:
-    """The id of a person."""
-    return secrets.token_urlsafe(12)
+def _visitor(person: str, name: str, role: Role, address: str, session: str) -> Visitor:
+    scopes = ROLE_SCOPES[role]
+    return Visitor(person=person, name=name, role=role, scopes=scopes, address=address, session=session)
+
+
+def _capped(password: str) -> str:
+    """A password to check; one that nobody can have costs no more than any other."""
+    return password if len(password.encode("utf-8", "surrogatepass")) <= passwords.MOST_BYTES else ""

@@ -10,11 +10,13 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sql
 
 from tabia.server.clock import Clock, later, parse
 from tabia.server.database.schema import people, sessions
+from tabia.server.errors import NotFound
 
 IDLE, ABSOLUTE = timedelta(days=14), timedelta(days=90)
 _SEEN = timedelta(hours=1)  # how exactly the last visit is known; more often would be a write per request
@@ -55,6 +57,29 @@ def find(connection: sql.Connection, secret: str, clock: Clock) -> Session | Non
     if parse(row.seen) + _SEEN <= now:
         connection.execute(sessions.update().where(sessions.c.id_hash == row.id_hash).values(seen=clock.stamp()))
     return Session(id_hash=row.id_hash, person=row.person_id, name=row.name, role=row.role)
+
+
+def exists(connection: sql.Connection, id_hash: str) -> bool:
+    """Whether a session has not ended."""
+    return connection.execute(sql.select(sessions.c.id_hash).where(sessions.c.id_hash == id_hash)).first() is not None
+
+
+def listed(connection: sql.Connection, person: str, current: str | None) -> list[dict[str, Any]]:
+    """The sessions of a person; their ids are the beginnings of the hashes."""
+    query = sql.select(sessions).where(sessions.c.person_id == person).order_by(sessions.c.created.desc())
+    return [
+        {"id": row.id_hash[:16], "created": row.created, "seen": row.seen, "current": row.id_hash == current}
+        for row in connection.execute(query)
+    ]
+
+
+def end_one(connection: sql.Connection, person: str, id: str) -> None:
+    """End a session of a person by its id in the list."""
+    own = sql.select(sessions.c.id_hash).where(sessions.c.person_id == person)
+    found = [held for held in connection.execute(own).scalars() if held[:16] == id]
+    if not found:
+        raise NotFound("There is no such session; it may have ended.")
+    end(connection, found[0])
 
 
 def end(connection: sql.Connection, id_hash: str) -> None:

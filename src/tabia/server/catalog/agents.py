@@ -97,6 +97,19 @@ def with_simulations(spec: str, simulations: int) -> str:
     return str(replace(parsed, options=parsed.options | {"simulations": str(simulations)}))
 
 
+def simulations_of(spec: str) -> int:
+    """What a search by a player costs; a player that does not search counts as one simulation.
+
+    >>> simulations_of("az:connect4,simulations=64"), simulations_of("network:connect4")
+    (64, 1)
+    """
+    parsed = parse(spec)
+    if parsed.name not in ("az", "mcts"):
+        return 1
+    given = parsed.options.get("simulations", "")
+    return int(given) if given.isdecimal() else SIMULATIONS[-1]
+
+
 def network_of(spec: str) -> str | None:
     """The spec of the network that a player searches with."""
     parsed = parse(spec)

@@ -12,6 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,15 @@ from tabia.server.errors import Refused, ServerError, StoreError, Unavailable
 
 FILE = "games.sqlite"
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_FINISHING = 0x7AB1A  # the advisory lock of transactions that end a game
 _SECONDS = 10  # that a transaction waits for another process
+
+
+class Turn(IntEnum):
+    """What transactions do one after the other; the numbers are those of PostgreSQL's advisory locks."""
+
+    FINISHING = 0x7AB1A0  # ending a game
+    ATTEMPTS = 0x7AB1A1  # counting sign-ins
+    NAMES = 0x7AB1A2  # taking a name, an invitation or one of a limited number
 
 
 class Database(ABC):
@@ -49,27 +57,27 @@ class Database(ABC):
     def transaction(self) -> Iterator[sql.Connection]:
         """A connection whose changes are on the disk once the block has ended, all of them or none."""
         try:
-            with self._turn(), self.engine.begin() as connection:
+            with self._exclusive(), self.engine.begin() as connection:
                 yield connection
         except sql.exc.IntegrityError:
             raise  # the caller knows what was not unique
-        except sql.exc.DataError:
+        except (sql.exc.DataError, UnicodeEncodeError):
             raise Refused("The text has characters or a length that cannot be stored.") from None
         except (sql.exc.DBAPIError, sql.exc.TimeoutError) as error:
             raise self._failure(error) from None
 
     def close(self) -> None:
         """Close all connections."""
-        with self._turn():
+        with self._exclusive():
             self.engine.dispose()
 
-    def _turn(self) -> AbstractContextManager[Any]:
+    def _exclusive(self) -> AbstractContextManager[Any]:
         """What a transaction waits for."""
         return nullcontext()
 
     @abstractmethod
-    def order_finishing(self, connection: sql.Connection) -> None:
-        """Let transactions that end games commit one after the other, until this one has ended."""
+    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
+        """Wait until no other transaction has this turn, and hold it until this one has ended."""
 
     @abstractmethod
     def _failure(self, error: Exception) -> ServerError:
@@ -97,11 +105,11 @@ class SQLite(Database):
             raise StoreError(f"{path} cannot be used: {_why(error)}. {advice}") from None
         super().__init__(str(path), engine, advice)
 
-    def _turn(self) -> AbstractContextManager[Any]:
+    def _exclusive(self) -> AbstractContextManager[Any]:
         return self._lock
 
-    def order_finishing(self, connection: sql.Connection) -> None:
-        """Nothing: transactions follow one another."""
+    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
+        """Nothing: all transactions follow one another."""
 
     def _failure(self, error: Exception) -> ServerError:
         why = _why(error)
@@ -130,9 +138,9 @@ class PostgreSQL(Database):
             raise StoreError(f"PostgreSQL needs {error.name}: install tabia[postgres].") from None
         super().__init__(name, engine, "Check the address, the user and that the server runs.")
 
-    def order_finishing(self, connection: sql.Connection) -> None:
+    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
         """Hold a lock until the transaction has ended."""
-        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_FINISHING)))
+        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(int(turn))))
 
     def _failure(self, error: Exception) -> ServerError:
         if getattr(getattr(error, "orig", None), "sqlstate", None) in ("53100", "53200"):  # disk full, out of memory

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from tabia.server.database.database import open_database
+from tabia.server.database.database import Turn, open_database
 from tabia.server.database.schema import games, moves, people, seats
 
 DELETED = "deleted"
@@ -71,7 +71,7 @@ class Store:
     def write(self, connection: sql.Connection, saved: Saved, also: Also | None = None) -> Saved:
         """Save within a transaction, which may save other games too."""
         if saved.result is not None:
-            self.database.order_finishing(connection)
+            self.database.take_turn(connection, Turn.FINISHING)
         query = sql.select(games.c.finished).where(games.c.id == saved.id)
         old = connection.execute(query).first()
         saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))

@@ -42,6 +42,13 @@ class Context:
         """What the page shows: `local` is one person at this computer, `shared` a server with accounts."""
         return "local" if self.accounts is None else "shared"
 
+    @property
+    def sign_up(self) -> str | None:
+        """Who may create an account: anyone (`open`), or only those with an invitation (`invite`)."""
+        if self.accounts is None:
+            return None
+        return "invite" if self.accounts.options.invite_only else "open"
+
 
 def make_context(
     games: tuple[str, ...],
@@ -88,6 +95,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     context.worker.close()
     await context.hub.close()
     await context.runs.close()
+    if context.accounts is not None:
+        context.accounts.close()
     context.store.close()
 
 

@@ -126,9 +126,11 @@ class Limits:
     @contextmanager
     def socket(self, visitor: Asker) -> Iterator[None]:
         """A connection that stays open."""
-        keys = {_key(visitor): self.rates.sockets, network(visitor.address): self.rates.sockets_of_address}
+        keys = {network(visitor.address): self.rates.sockets_of_address}
+        if visitor.person is not None:
+            keys[_key(visitor)] = self.rates.sockets
         for key, most in keys.items():
-            if self._sockets[key] >= (self.rates.sockets_of_address if visitor.person is None else most):
+            if self._sockets[key] >= most:
                 raise Busy(f"{most} connections are open already; close a tab.", 10)
         self._sockets.update(keys.keys())
         try:

@@ -16,9 +16,11 @@ from tabia.server.play.clocks import TimeControl
 from tabia.server.play.lines import player_name
 from tabia.server.play.seats import AGENT, Seat
 from tabia.server.web import answers, context, models
+from tabia.server.web.dependencies import OneAnalysis, while_connected
 from tabia.server.web.models import GameId
 
 router = APIRouter(prefix="/api/v1")
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -30,7 +32,6 @@ async def catalog(request: Request) -> Response:
     def listed() -> list[dict[str, Any]]:
         return parts.catalog.to_dict(lambda game, spec: parts.worker.is_ready(player_name(game.id, spec)))
 
-    accounts = parts.accounts
     return JSONResponse(
         {
             "version": __version__,
@@ -38,7 +39,7 @@ async def catalog(request: Request) -> Response:
             "default": parts.catalog.default,
             "mode": parts.mode,
             "runs_allowed": parts.runs.allowed,
-            "sign_up": None if accounts is None else "invite" if accounts.options.invite_only else "open",
+            "sign_up": parts.sign_up,
         }
     )
 
@@ -150,13 +151,19 @@ async def now(request: Request, id: Id, body: models.PlyBody) -> Response:
 
 
 @router.get("/games/{id}/hint", response_model=answers.HintAnswer)
-async def hint(request: Request, id: Id, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
+async def hint(request: Request, id: Id, _: OneAnalysis, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
     """A good move and why."""
     parts, player = context.of(request), await _actor(request)
-    return JSONResponse(await hints.hint(parts, await parts.hub.live(player, id), ply, player.person))
+    game = await parts.hub.live(player, id)
+    parts.limits.simulations(player, hints.cost(parts.catalog, game))
+    return JSONResponse(await while_connected(request, hints.hint(parts, game, ply, player.person)))
 
 
-@router.get("/games/{id}/record", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/games/{id}/record",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def record(request: Request, id: Id) -> Response:
     """The game as a text that reads back exactly."""
     parts = context.of(request)
