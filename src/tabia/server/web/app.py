@@ -27,7 +27,7 @@ from tabia.server.web.draining import Draining
 from tabia.server.web.edge import BehindProxy, Edge
 from tabia.server.web.logs import RequestLog
 from tabia.server.web.problems import problem
-from tabia.server.web.routes import accounts, analysis, events, games, health, runs
+from tabia.server.web.routes import accounts, agents, analysis, engine, events, games, health, ratings, runs
 from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
@@ -52,8 +52,8 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
     _add_edge(app, context, tuple(hosts), edge or Edge())
-    for router in (games.router, events.router, accounts.router, analysis.router, runs.router):
-        app.include_router(router, dependencies=[Depends(limited)])
+    for routes in (games, events, accounts, ratings, agents, engine, analysis, runs):
+        app.include_router(routes.router, dependencies=[Depends(limited)])
     app.include_router(health.router)
     openapi.add(app)
     for path, file in _FILES.items():

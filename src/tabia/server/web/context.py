@@ -21,6 +21,7 @@ from tabia.server.clock import Clock
 from tabia.server.database.store import Store
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
+from tabia.server.ratings.book import Ratings
 from tabia.server.web.limits import Limits, NoLimits
 
 
@@ -33,6 +34,7 @@ class Context:
     store: Store
     hub: Hub
     runs: Runs
+    ratings: Ratings
     accounts: Accounts | None = None
     clock: Clock = field(default_factory=Clock)
     limits: Limits = field(default_factory=NoLimits)
@@ -75,12 +77,14 @@ def make_context(
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
     store, clock = Store(data), clock or Clock()
+    ratings = Ratings(catalog, store.database)
     return Context(
         catalog=catalog,
         worker=worker,
         store=store,
-        hub=Hub(catalog, worker, store, clock=clock, shared=people is not None),
+        hub=Hub(catalog, worker, store, clock=clock, shared=people is not None, ratings=ratings),
         runs=directory,
+        ratings=ratings,
         accounts=None if people is None else Accounts(store.database, people, clock),
         clock=clock,
         limits=limits or NoLimits(),
