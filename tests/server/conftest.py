@@ -14,6 +14,7 @@ from tabia.server.web.app import create_app
 from tabia.server.web.context import Context, make_context
 
 from .databases import Postgres
+from .shared import Shared
 
 HOST = "testserver"
 
@@ -54,6 +55,23 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
     if request.param == "sqlite":
         return tmp_path / "database"
     return request.getfixturevalue("postgres").create()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """A server for several people."""
+    folder = tmp_path_factory.mktemp("shared")
+    is_file = request.param == "sqlite"
+    server = Shared(folder, folder / "data" if is_file else request.getfixturevalue("postgres").create())
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def shared(shared_server: Shared) -> Shared:
+    """A server for several people that nobody has visited yet."""
+    shared_server.clean()
+    return shared_server
 
 
 @pytest.fixture

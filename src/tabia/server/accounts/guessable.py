@@ -72,16 +72,16 @@ def is_guessable(password: str, *more: str) -> bool:
     """
     words = _WORDS | {word.casefold() for word in more if len(word) >= _SHORTEST_RUN}
     text = password.casefold()
-    if _is_repeated(text):
-        return True
-    return min(_pieces(text, words), _pieces(text.translate(_LEET), words)) < FEWEST
+    return _is_repeated(text) or _pieces(text, words) < FEWEST
 
 
 def _pieces(text: str, words: frozenset[str]) -> int:
     """How many known pieces and single letters a text has, taking the longest piece each time."""
     text, count, place = text[:_LONGEST_LOOK], 0, 0
+    plain = text.translate(_LEET)
     while place < len(text):
-        place += max(_word(text, place, words), _run(text, place), _date(text, place), _same(text, place), 1)
+        word = max(_word(text, place, words), _word(plain, place, words))
+        place += max(word, _run(text, place), _date(text, place), _same(text, place), 1)
         count += 1
     return count
 

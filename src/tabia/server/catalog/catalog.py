@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,7 +20,9 @@ from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
 from tabia.players import parse, perfect
+from tabia.server.catalog import versions
 from tabia.server.catalog.agents import Agent, agents_of
+from tabia.server.catalog.versions import Chosen, Version
 from tabia.server.errors import NotFound
 from tabia.server.play.seats import Card
 
@@ -144,6 +146,9 @@ class Checkpoints(Protocol):
     def agent(self, game: Game, id: str) -> Agent | None:
         """One by its id, without a look at the others."""
 
+    def best(self, family: str) -> str:
+        """The best checkpoint of a run, such as `run:first`."""
+
 
 class Catalog:
     """All allowed games and agents."""
@@ -181,11 +186,36 @@ class Catalog:
     def agent(self, game: Game, id: str) -> Agent:
         """An agent by its id."""
         found = self.entries[game.id].agents.get(id)
-        if found is None and self._runs is not None and self._allowed.agent(id):
-            found = self._runs.agent(game, id)
+        if found is None and self._allowed.agent(id):
+            found = versions.find(game, id) or (None if self._runs is None else self._runs.agent(game, id))
         if found is None:
             raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
         return found
+
+    def families(self, game: Game) -> list[Agent]:
+        """All agents of a game without their versions: a run is listed once, as its newest one."""
+        own = {} if self._runs is None else {versions.family(agent.id): agent for agent in self._runs.agents(game)}
+        found = [*versions.shipped(game), *(replace(agent, id=family) for family, agent in own.items())]
+        return [*self.entries[game.id].agents.values(), *(agent for agent in found if self._allowed.agent(agent.id))]
+
+    def versions(self, game: Game, id: str) -> list[Version]:
+        """The versions of an agent, oldest first; the id may name one of them."""
+        family = versions.family(id)
+        if family in self.entries[game.id].agents:
+            return versions.of_tabia(family)
+        if versions.find(game, family) is not None and self._allowed.agent(family):
+            return versions.of_shipped(game, family)
+        checkpoints = [] if self._runs is None else self._runs.agents(game)
+        mine = [agent for agent in checkpoints if versions.family(agent.id) == family]
+        if self._runs is None or not mine or not self._allowed.agent(family):
+            raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
+        return versions.of_run(family, mine, self._runs.best(family))
+
+    def choose(self, game: Game, id: str, version: str | None) -> Chosen:
+        """The agent that answers for an id and a version; an unknown version stands for the best one."""
+        given = id.rpartition("@")[2] if "@" in id else None
+        found, note = versions.choose(self.versions(game, id), given if version is None else version)
+        return Chosen(self.agent(game, found.agent), found.version, note)
 
     def cards(self, game: Game, ids: Iterable[str | None]) -> dict[str, Card]:
         """What people read about agents; those that have gone are left out."""

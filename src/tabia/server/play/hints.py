@@ -11,6 +11,8 @@ from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.server.analysis import asking, exact
 from tabia.server.analysis.worker import Priority
+from tabia.server.catalog.agents import simulations_of
+from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import Refused, Stale
 from tabia.server.play.lines import player_name
 from tabia.server.play.live import LiveGame
@@ -39,6 +41,12 @@ async def hint(parts: Context, live: LiveGame, ply: int, person: str | None = No
         found = await asyncio.wrap_future(parts.worker.analyze(name, session, priority=Priority.HINT))
         text = f"The agent expects {percent(found, session.mover)} after {found.move}."
     return await asyncio.to_thread(_described, session, found, text)
+
+
+def cost(catalog: Catalog, live: LiveGame) -> int:
+    """The simulations of a hint."""
+    entry = catalog.game(live.session.game.id)
+    return 1 if entry.is_exact else simulations_of(catalog.agent(live.session.game, entry.analyst).spec)
 
 
 def percent(found: Analysis, seat: int) -> str:

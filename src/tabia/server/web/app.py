@@ -7,7 +7,7 @@ import hashlib
 import logging
 import math
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -20,13 +20,14 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.server.errors import NotFound, ServerError, sentence
+from tabia.server.web import openapi
 from tabia.server.web.context import Context, lifespan
 from tabia.server.web.dependencies import AddressLimit, limited
 from tabia.server.web.draining import Draining
 from tabia.server.web.edge import BehindProxy, Edge
 from tabia.server.web.logs import RequestLog
 from tabia.server.web.problems import problem
-from tabia.server.web.routes import accounts, analysis, events, games, health, ratings, runs
+from tabia.server.web.routes import accounts, agents, analysis, engine, events, games, health, ratings, runs
 from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
@@ -51,13 +52,12 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
     _add_edge(app, context, tuple(hosts), edge or Edge())
-    for router in (games.router, events.router, accounts.router, ratings.router, analysis.router, runs.router):
-        app.include_router(router, dependencies=[Depends(limited)])
+    for routes in (games, events, accounts, ratings, agents, engine, analysis, runs):
+        app.include_router(routes.router, dependencies=[Depends(limited)])
     app.include_router(health.router)
-    app.add_api_route("/", _index, methods=["GET", "HEAD"])
-    app.add_api_route("/sw.js", _service_worker, methods=["GET", "HEAD"])
-    app.add_api_route("/favicon.ico", _icon, methods=["GET", "HEAD"])
-    app.add_api_route("/assets/{path:path}", _asset, methods=["GET", "HEAD"])
+    openapi.add(app)
+    for path, file in _FILES.items():
+        app.add_api_route(path, file, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_exception_handler(TabiaError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -95,6 +95,14 @@ async def _icon(request: Request) -> Response:
 
 async def _asset(request: Request, path: str) -> Response:
     return _file(request, path)
+
+
+_FILES: dict[str, Callable[..., Awaitable[Response]]] = {
+    "/": _index,
+    "/sw.js": _service_worker,
+    "/favicon.ico": _icon,
+    "/assets/{path:path}": _asset,
+}
 
 
 def _file(request: Request, name: str) -> Response:

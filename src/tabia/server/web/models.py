@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tabia.server.catalog.agents import SIMULATIONS
 from tabia.server.play.lines import LONGEST_MOVES
 
 GameId = Annotated[str, Field(min_length=1, max_length=400)]
@@ -92,6 +93,28 @@ class RatedBody(Body):
     """The next rated game."""
 
     game: GameId
+
+
+class EngineBody(Body):
+    """A position and the agent that is asked about it; without one, the game's strongest."""
+
+    game: GameId
+    moves: Moves = ""
+    agent: AgentId | None = None
+    version: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    simulations: Annotated[int, Field(ge=1, le=SIMULATIONS[-1])] | None = None
+
+
+class ChooseBody(EngineBody):
+    """A position in which an agent moves."""
+
+
+class AnalyzeBody(EngineBody):
+    """A line and the turns of it that are analyzed, the last one if none are given; the names are KataGo's."""
+
+    id: Annotated[str, Field(max_length=80)] = ""
+    analyzeTurns: Annotated[list[Ply], Field(min_length=1, max_length=200)] | None = None  # noqa: N815
+    reportDuringSearch: bool = False  # noqa: N815
 
 
 class ImportBody(Body):

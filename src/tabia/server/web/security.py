@@ -7,7 +7,6 @@ JSON, which a form of a foreign website cannot send, and never compressed, becau
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -33,7 +32,6 @@ HEADERS = {
 }
 TRANSPORT_SECURITY = "max-age=31536000"
 """Under TLS: for a year browsers reach this name by HTTPS only. Subdomains are not ours to decide about."""
-MESSAGES_PER_SECOND, MESSAGE_BURST = 10.0, 20.0  # what a client may send on a WebSocket
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _FRIENDLY = ("same-origin", "none")
@@ -57,7 +55,7 @@ class Guard:
         headers = _headers(scope)
         refusal = self._refusal(scope, headers)
         if scope["type"] == "websocket":
-            await (self._app(scope, _paced(receive), send) if refusal is None else _close(receive, send, refusal[1]))
+            await (self._app(scope, receive, send) if refusal is None else _close(receive, send, refusal[1]))
             return
         sending = self._with_headers(scope, send)
         if refusal is not None:
@@ -154,23 +152,6 @@ def _limited(receive: Receive) -> Receive:
         return message
 
     return limited
-
-
-def _paced(receive: Receive) -> Receive:
-    """The messages of a WebSocket, ended once they come too fast."""
-    left, seen = MESSAGE_BURST, time.monotonic()
-
-    async def paced() -> Message:
-        nonlocal left, seen
-        message = await receive()
-        if message["type"] == "websocket.receive":
-            now = time.monotonic()
-            left, seen = min(left + (now - seen) * MESSAGES_PER_SECOND, MESSAGE_BURST) - 1, now
-            if left < 0:
-                return {"type": "websocket.disconnect", "code": 1008, "reason": "Too many messages."}
-        return message
-
-    return paced
 
 
 async def _close(receive: Receive, send: Send, sentence: str) -> None:

@@ -16,9 +16,11 @@ from tabia.server.play.clocks import TimeControl
 from tabia.server.play.lines import player_name
 from tabia.server.play.seats import AGENT, Seat
 from tabia.server.web import answers, context, models
+from tabia.server.web.dependencies import OneAnalysis, while_connected
 from tabia.server.web.models import GameId
 
 router = APIRouter(prefix="/api/v1")
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 Id = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -149,13 +151,19 @@ async def now(request: Request, id: Id, body: models.PlyBody) -> Response:
 
 
 @router.get("/games/{id}/hint", response_model=answers.HintAnswer)
-async def hint(request: Request, id: Id, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
+async def hint(request: Request, id: Id, _: OneAnalysis, ply: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
     """A good move and why."""
     parts, player = context.of(request), await _actor(request)
-    return JSONResponse(await hints.hint(parts, await parts.hub.live(player, id), ply, player.person))
+    game = await parts.hub.live(player, id)
+    parts.limits.simulations(player, hints.cost(parts.catalog, game))
+    return JSONResponse(await while_connected(request, hints.hint(parts, game, ply, player.person)))
 
 
-@router.get("/games/{id}/record", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/games/{id}/record",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def record(request: Request, id: Id) -> Response:
     """The game as a text that reads back exactly."""
     parts = context.of(request)
