@@ -27,7 +27,7 @@ function query(values) {
   return known.length ? `?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-/** Short waits that the server asks for are waited out, if asking again changes nothing. */
+/** Short waits that the server asks for are waited out: a refused request has changed nothing. */
 const PATIENT = { tries: 4, seconds: 3 };
 
 /** @param {string} path @param {RequestInit & {json?: any}} [options] */
@@ -35,11 +35,12 @@ async function request(path, { json, ...options } = {}) {
   const init = json === undefined ? options : { ...options, body: JSON.stringify(json), headers: { "content-type": "application/json" } };
   for (let left = PATIENT.tries; ; left--) {
     const response = await answer(path, init);
+    if (response.status === 204) return null;
     const wait = Number(response.headers.get("retry-after")) || 0;
     const isJson = response.headers.get("content-type")?.includes("json");
     const body = isJson ? await response.json() : await response.text();
     if (response.ok) return body;
-    const isPatient = response.status === 429 && !init.method && wait <= PATIENT.seconds && left > 1;
+    const isPatient = response.status === 429 && (!init.method || path.startsWith("games/")) && wait <= PATIENT.seconds && left > 1;
     if (!isPatient) throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body, wait);
     await new Promise((resume) => setTimeout(resume, 1000 * (wait || 1)));
   }

@@ -1,6 +1,6 @@
 /** Who plays: names, ratings, clocks and who is there, as a card or, on phones, as a strip above and below the board. */
 import { html, nothing } from "../lit.js";
-import { clockText, direction, mine, seatRating, signed } from "../words.js";
+import { clockText, direction, mine, personRating, seatRating, signed } from "../words.js";
 import { pieceIcon } from "./board-art.js";
 import "./clock.js";
 
@@ -46,12 +46,12 @@ function row(state, index, look) {
     ${state.clocks ? clock(state, index, look) : rated}</div>`;
 }
 
-/** The rating, and after a rated game its change. @param {any} state @param {number} index */
+/** The rating; after a rated game the one that it led to, with the change. @param {any} state @param {number} index */
 function rank(state, index) {
-  const text = seatRating(state.seats[index]);
-  const change = state.rating_change?.[index]?.change;
+  const change = state.rating_change?.[index];
+  const text = change ? personRating({ rating: change.after, deviation: change.deviation }) : seatRating(state.seats[index]);
   if (!text) return nothing;
-  return html`<span class="rank">${text}${typeof change === "number" ? html` <b class="change ${direction(change)}"><span class="unseen">Change: </span>${signed(change)}</b>` : nothing}</span>`;
+  return html`<span class="rank">${text}${change ? html` <b class="change ${direction(change.change)}"><span class="unseen">Change: </span>${signed(change.change)}</b>` : nothing}</span>`;
 }
 
 /** What there is to say about a seat; beside a clock, which shows whose turn it is, only what is needed. @param {any} state @param {number} index @param {boolean} turn @param {boolean} isAway @param {Look} look */
