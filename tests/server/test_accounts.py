@@ -22,7 +22,7 @@ from tabia.server.accounts.passwords import Hashing, Passwords
 from tabia.server.accounts.throttle import PLACE, Attempt, Throttle
 from tabia.server.accounts.visitor import Role, Visitor, owner, stranger
 from tabia.server.clock import ManualClock, parse
-from tabia.server.database.database import open_database
+from tabia.server.database.engines import open_database
 from tabia.server.database.schema import attempts, people, sessions, tokens
 from tabia.server.errors import Busy, Forbidden, Refused, Unauthorized
 

@@ -21,8 +21,8 @@ from tabia.server.learn.runs import Runs
 from tabia.server.web import engine_answers
 from tabia.server.web.context import Context
 
-from .test_analysis import printed
-from .test_runs import make_run
+from tests.server.test_analysis import printed
+from tests.server.test_runs import make_run
 
 
 def post(client: TestClient, route: str, **body: Any) -> Any:

@@ -12,7 +12,7 @@ import sqlalchemy as sql
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from tabia.server.database.database import FILE
+from tabia.server.database.engines import FILE
 from tabia.server.database.schema import games, metadata, people, settings
 from tabia.server.database.store import DELETED, Saved, Store
 from tabia.server.errors import Refused, StoreError, Unavailable

@@ -14,3 +14,8 @@ def data_directory() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "Tabia"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "tabia"
+
+
+def server_directory() -> Path:
+    """Where `tabia serve` keeps its data, apart from that of `tabia play`."""
+    return data_directory() / "server"

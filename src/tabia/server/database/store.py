@@ -10,7 +10,8 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from tabia.server.database.database import Turn, open_database
+from tabia.server.database.database import Turn
+from tabia.server.database.engines import open_database
 from tabia.server.database.schema import games, moves, people, seats
 
 DELETED = "deleted"

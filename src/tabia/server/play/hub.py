@@ -253,6 +253,10 @@ class Hub:
             if opened.live.seats_of(person) and not opened.presence.is_there(person):
                 self._present(opened)
 
+    def disconnect(self, *, session: str | None = None, person: str | None = None) -> None:
+        """Close the screens and streams of a session that has ended, or of a person who may not be here any more."""
+        self.connections.disconnect(session=session, person=person)
+
     def _present(self, opened: OpenGame, other_than: Follower | None = None) -> None:
         """Somebody came or left: show it to the others, and see who is away."""
         self._schedule(opened)
@@ -343,7 +347,12 @@ class Hub:
             opened.doubtful = True
             raise
         opened.live, opened.shown, opened.problem = after, shown, None
-        opened.rating_change = changes or opened.rating_change
+        if changes is not None:
+            opened.rating_change = changes
+            opened.cards = await asyncio.to_thread(self._cards, after)
+            opened.shown = shown | {
+                "seats": state.seat_dicts(after, opened.cards, state.seat_names(after, opened.cards))
+            }
         self._broadcast(opened)
         self._search(opened)
         self._schedule(opened)
