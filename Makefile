@@ -11,7 +11,7 @@ DOCS_READY := $(VENV)/.docs-ready
 PIP := python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-long check train bench docs wheel constraints clean
+.PHONY: help setup serve load play test test-long check train bench docs wheel constraints clean
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,12 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 	@echo "Ready. Try: source $(BIN)/activate && tabia play connect4"
 
+serve: setup ## Serve games to several people, on this computer only.
+	$(BIN)/tabia serve
+
+load: setup ## Ten minutes of 200 games against a server on this computer.
+	$(BIN)/python tools/load.py
+
 play: setup ## Open the page: play, review, train and explain in a browser.
 	$(BIN)/tabia play connect4
 
@@ -41,14 +47,24 @@ chromium:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else echo "The tests of the page need Chromium: install your system's package." >&2; exit 1; fi
 
+# The tests of the server use PostgreSQL beside SQLite; Debian keeps its programs out of the path.
+POSTGRESQL := $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql)
+
+.PHONY: postgresql
+postgresql:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing PostgreSQL for the tests of the server ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql > /dev/null; \
+	else echo "The tests of the server need PostgreSQL: install your system's package." >&2; exit 1; fi
+
 # Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds
 # so differently that gradients of maxima become NaN.)
 QUICK_COMPILATION := --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true
 
-test: setup $(CHROMIUM) ## Run all tests except the long ones.
+test: setup $(CHROMIUM) $(POSTGRESQL) ## Run all tests except the long ones.
 	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
-test-long: setup $(CHROMIUM) ## Run only the long tests.
+test-long: setup $(CHROMIUM) $(POSTGRESQL) ## Run only the long tests.
 	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile
 
 check: setup ## Lint, formatting, types and import direction.

@@ -8,10 +8,11 @@ import pytest
 
 from tabia.core.elo import POINTS_PER_LOGIT, difference, expected_score
 from tabia.evaluation.rating_models import Outcomes, RatingError, rate_many, rate_two
-from tabia.evaluation.ratings import rate, rate_in_order, sequential_elo
+from tabia.evaluation.ratings import rate, rate_in_order
 from tabia.evaluation.records import Record
 from tabia.evaluation.significance import Capital, SequentialTest
 from tabia.evaluation.tournament import pairings
+from tabia.evaluation.wandhoven import sequential_elo
 
 NAMES = tuple("abcdef")
 

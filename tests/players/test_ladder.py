@@ -31,6 +31,15 @@ def test_ladder_reads_back_as_written(tmp_path: Path) -> None:
     ladder.write(path, MADE)
     assert ladder.read(path) == MADE
     assert list(path.parent.iterdir()) == [path]
+    for advantage in ((35.0,), (60.0, -12.5)):
+        ladder.write(path, replace(MADE, advantage=advantage))
+        assert ladder.read(path).advantage == advantage
+
+
+def test_the_advantage_of_a_seat_is_antisymmetric_and_0_if_unknown() -> None:
+    three = replace(MADE, advantage=(60.0, 25.0))
+    assert [three.seat_advantage(*pair) for pair in ((0, 2), (2, 0), (0, 1), (1, 2))] == [60, -60, 35, 25]
+    assert MADE.seat_advantage(0, 1) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import sqlalchemy as sql
 from tabia.server.accounts import privacy
 from tabia.server.accounts.visitor import stranger
 from tabia.server.database.schema import games, metadata, people, ratings, results, seats, sessions
-from tabia.server.database.store import DELETED
+from tabia.server.database.store import DELETED, Saved
 
 from .shared import PASSWORD, Shared
 from .test_store import GAME
@@ -38,7 +38,7 @@ def played(shared: Shared, *who: str, id: str = "one") -> None:
         ended_by="rules",
     )
 
-    def rate(connection: sql.Connection) -> None:
+    def rate(connection: sql.Connection, written: Saved) -> None:
         for seat, name in enumerate(names):
             opponent = names[1 - seat]
             connection.execute(

@@ -141,7 +141,7 @@ def test_games_are_numbered_in_the_order_in_which_they_end(database: Path | str)
     over = [replace(GAME, id=f"game {number}", result={"text": "Red won"}) for number in range(40)]
 
     def finish(saved: Saved) -> None:
-        def also(connection: sql.Connection) -> None:
+        def also(connection: sql.Connection, _: Saved) -> None:
             seen.append(connection.execute(sql.select(games.c.finished).where(games.c.id == saved.id)).scalar_one())
 
         assert store.save(saved, also).finished is not None
@@ -159,7 +159,7 @@ def test_games_are_numbered_in_the_order_in_which_they_end(database: Path | str)
 def test_what_also_writes_and_the_game_are_stored_together_or_not_at_all(database: Path | str) -> None:
     store = Store(database)
 
-    def fail(connection: sql.Connection) -> None:
+    def fail(connection: sql.Connection, _: Saved) -> None:
         connection.execute(settings.insert().values(key="written", value="yes"))
         raise RuntimeError("crash")
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+import jax
 import jax.monitoring
+import jax.numpy as jnp
 import pytest
 
-from tabia.games import make
+from tabia.games import Game, make
 from tabia.games.session import Session
 from tabia.players import Player, PlayerError
 from tabia.players import make as make_player
 from tabia.server.analysis import asking
-from tabia.server.analysis.worker import LOOK, Worker
+from tabia.server.analysis.worker import LOOK, SIZES, Priority, Worker
 from tabia.server.errors import Busy
 
 GAME = make("tictactoe")
@@ -91,6 +95,73 @@ def test_a_game_has_one_request_and_a_newer_one_replaces_it() -> None:
         assert old.cancelled()
 
 
+def test_rated_moves_come_first_then_moves_hints_and_analyses() -> None:
+    order: list[Priority] = []
+    with working(sizes=(1,)) as worker:
+        warmed(worker, "random", 1, LOOK)
+        start = Session.start(GAME)
+        with held(worker):
+            asked = {
+                Priority.ANALYSIS: worker.analyze("random", start),
+                Priority.HINT: worker.analyze("random", start, priority=Priority.HINT),
+                Priority.MOVE: worker.choose("random", start, owner="casual"),
+                Priority.RATED: worker.choose("random", start, owner="rated", priority=Priority.RATED),
+            }
+            for priority, future in asked.items():
+                future.add_done_callback(lambda _, priority=priority: order.append(priority))
+        for future in asked.values():
+            future.result(timeout=60)
+    assert order == sorted(Priority)
+
+
+def test_a_rated_move_takes_the_casual_moves_of_its_player_along(calls: list[tuple[int, int]]) -> None:
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, "random", 1, 4)
+        calls.clear()
+        with held(worker):
+            futures = [worker.choose("random", Session.start(GAME), owner=str(number)) for number in range(3)]
+            futures.append(worker.choose("random", Session.start(GAME), owner="rated", priority=Priority.RATED))
+        for future in futures:
+            future.result(timeout=60)
+        assert calls == [(4, 4)]
+
+
+def test_a_game_knows_its_place_in_the_queue() -> None:
+    with working(sizes=(1, 4)) as worker:
+        for spec in ("random", "random:epsilon=1"):
+            warmed(worker, spec, 1, 4)
+            worker.choose(spec, Session.start(GAME), owner="before").result(timeout=60)
+        with held(worker):
+            start = Session.start(GAME)
+            futures = [worker.choose("random", start, owner=str(number)) for number in range(6)]
+            futures.append(worker.choose("random:epsilon=1", start, owner="other", priority=Priority.RATED))
+            places = {owner: worker.position(owner) for owner in ("other", "0", "3", "4", "nobody")}
+        for future in futures:
+            future.result(timeout=60)
+        assert worker.position("0") is None
+    assert {owner: place and place.searches for owner, place in places.items()} == {
+        "other": 0,
+        "0": 1,
+        "3": 1,  # in one batch with the first
+        "4": 2,
+        "nobody": None,
+    }
+    assert places["other"].seconds < places["3"].seconds < places["4"].seconds  # type: ignore[union-attr]
+
+
+def test_what_nobody_waits_for_is_not_searched(calls: list[tuple[int, int]]) -> None:
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, "random", 1, 4)
+        calls.clear()
+        with held(worker):
+            left = [worker.choose("random", Session.start(GAME), owner=str(number)) for number in range(3)]
+            stays = worker.choose("random", Session.start(GAME), owner="stays")
+            for future in left:
+                future.cancel()
+        assert stays.result(timeout=60).move is not None
+    assert calls == [(1, 1)]
+
+
 def test_moves_come_before_analyses_and_a_hurried_game_first(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     with working(sizes=(1,)) as worker:
@@ -116,6 +187,15 @@ def test_the_queue_has_a_limit() -> None:
             worker.choose("random", Session.start(GAME), owner=str(number))
         with pytest.raises(Busy, match="2 positions are waiting"):
             worker.choose("random", Session.start(GAME), owner="one too many")
+
+
+def test_analyses_leave_half_of_the_queue_to_games() -> None:
+    with working(limit=4) as worker, held(worker):
+        for _ in range(2):
+            worker.analyze("random", Session.start(GAME))
+        with pytest.raises(Busy):
+            worker.analyze("random", Session.start(GAME))
+        worker.choose("random", Session.start(GAME), owner="game")
 
 
 def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
@@ -173,3 +253,56 @@ def test_nothing_compiles_once_a_player_is_warm() -> None:
         finally:
             jax.monitoring.unregister_event_duration_listener(listen)
     assert compiled == []
+
+
+@pytest.mark.long
+def test_a_loaded_worker_is_nearly_as_fast_as_its_player() -> None:
+    """At batch 32 the worker answers at least 90% of the positions per second that the player alone does.
+
+    Both are timed in turns, because other programs on the machine slow both; the best of each counts.
+    """
+    game, size, rounds = make("connect4"), 32, 5
+    spec = "az:connect4-laptop,simulations=64"
+    sessions = [position_after(game, seed) for seed in range(size)]
+    worker = Worker(lambda name: make_player(name, game))
+    try:
+        warmed(worker, spec, *SIZES)
+        player = make_player(spec, game)
+        batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[session.state for session in sessions])
+        plies = jnp.array([session.ply for session in sessions], jnp.int32)
+        jax.block_until_ready(player.choose(batch, jax.random.key(0), plies))
+
+        def alone() -> float:
+            started = time.perf_counter()
+            for number in range(rounds):
+                jax.block_until_ready(player.choose(batch, jax.random.key(number), plies))
+            return time.perf_counter() - started
+
+        def loaded() -> float:
+            started = time.perf_counter()
+            with held(worker):
+                futures = [
+                    worker.choose(spec, session, owner=f"{number} {index}")
+                    for number in range(rounds)
+                    for index, session in enumerate(sessions)
+                ]
+            for future in futures:
+                assert future.result(timeout=600).move is not None
+            return time.perf_counter() - started
+
+        times = [(alone(), loaded()) for _ in range(8)]
+    finally:
+        worker.close()
+        worker.join()
+    own, served = (min(column) for column in zip(*times, strict=True))
+    print(f"player {rounds * size / own:.0f} positions/s, worker {rounds * size / served:.0f} positions/s")
+    assert own / served >= 0.9
+
+
+def position_after(game: Game, seed: int) -> Session:
+    """A position after some random moves that is not over."""
+    rng, session = random.Random(seed), Session.start(game, seed=seed)
+    for _ in range(rng.randint(0, 12)):
+        after = session.play(rng.choice([action for action, legal in enumerate(session.legal) if legal]))
+        session = session if after.over else after
+    return session

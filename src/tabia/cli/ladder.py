@@ -55,7 +55,7 @@ def ladder(
       [bold]tabia rate ladder connect4 --games 200 --out games.txt[/]
       [bold]tabia rate ladder othello random greedy mcts:simulations=50 az:othello --ladder othello.toml[/]
     """
-    from tabia.evaluation import ladder_candidates
+    from tabia.evaluation import ladder_candidates, rate
     from tabia.evaluation.ladder import LadderPlan, rate_players, select_rungs
     from tabia.games import make
     from tabia.players import ladder as ladders
@@ -82,6 +82,7 @@ def ladder(
         device=_device(),
         seed=seed,
         command=_command(plan, players or []),
+        advantage=tuple(round(float(value)) for value in rate(records, anchor=ladders.ANCHOR).advantage),
     )
     ladders.write(file, found)
     if as_json:

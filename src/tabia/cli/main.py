@@ -22,6 +22,7 @@ from tabia.cli import (
     metrics,
     play,
     rate,
+    serve,
     train,
 )
 from tabia.cli.groups import CommandGroup
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("play", rich_help_panel=_PLAY)(play.play)
+app.add_typer(serve.app, name="serve", rich_help_panel=_PLAY)
 app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)
 app.command("match", rich_help_panel=_MEASURE)(match.match)

@@ -3,6 +3,7 @@
 - A match: `rounds` (openings and seatings), `batch` (games side by side), `match`, `tournament`.
 - Its games: `records` (the text format), `recorder` (the file of a running match).
 - Its outcome: `results` (scores), `significance` (intervals, sequential test), `ratings`, `rating_models`.
+- People, rated game by game: `glicko`; the formulas of Wandhoven 2022: `wandhoven`.
 - Opponents of known strength: `ladder`, `ladder_candidates`.
 - Absolute strength: `positions` and `accuracy` (agreement with perfect play), `exhaustive` (every line of moves).
 """

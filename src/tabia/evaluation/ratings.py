@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tabia.core import files
-from tabia.core.elo import SCALE
 from tabia.core.errors import did_you_mean
 from tabia.core.text import printable, shorten
 from tabia.evaluation.rating_models import Outcomes, RatingError, Ratings, rate_many, rate_two
 from tabia.evaluation.records import Record, duplicates
+from tabia.evaluation.wandhoven import sequential_elo
 from tabia.players.spec import parse
 
 _ITERATION = re.compile("[0-9]{1,12}")
@@ -88,19 +87,6 @@ def rate_in_order(records: Sequence[Record], *, anchor_elo: float = 0.0) -> dict
         played = int(games[index, met[-1]])
         ratings[name] = sequential_elo(ratings[names[met[-1]]], float(points[index, met[-1]]), played)
     return ratings
-
-
-def sequential_elo(opponent: float, points: float, games: int) -> float:
-    """Wandhoven's rating of a new version, with score s = points / games: r = r_opponent - 400 ln((1 - s) / s).
-
-    Wandhoven 2022 takes the natural logarithm, so 400 of these points are odds of e to 1, not 10 to 1. A score of 0 or
-    1 counts as half a game less, to keep the logarithm finite.
-
-    >>> round(sequential_elo(100, 13, 23))  # 1.3 wins for each loss, Wandhoven's gate
-    205
-    """
-    score = min(max(points / games, 0.5 / games), 1.0 - 0.5 / games)
-    return opponent + SCALE * math.log(score / (1.0 - score))
 
 
 class Standings(NamedTuple):

@@ -3,6 +3,7 @@
 ladders/connect4.toml               one file per game, shipped with the package
     game, version                   the rules played
     date, device, seed, command     how it was measured
+    advantage                       Elo of each seat over the last in these games; none if it was not kept
     [[rung]]                        name, spec, elo, low, high (the 95% interval) and games; random has 0 Elo
 
 The levels of `tabia play` are rungs of this file. A game without a ladder falls back to players with fixed settings.
@@ -60,6 +61,12 @@ class Ladder:
     device: str
     seed: int
     command: str
+    advantage: tuple[float, ...] = ()  # Elo of each seat but the last over the last; empty if unknown
+
+    def seat_advantage(self, seat: int, other: int) -> float:
+        """What one seat is worth over another, in Elo; 0 if unknown."""
+        worth = (*self.advantage, 0.0)
+        return worth[seat] - worth[other] if self.advantage else 0.0
 
 
 def shipped_file(game: str) -> Path:
@@ -98,6 +105,7 @@ def read(path: Path) -> Ladder:
             device=str(fields["device"]),
             seed=int(fields["seed"]),
             command=str(fields["command"]),
+            advantage=tuple(_finite(value) for value in fields.get("advantage", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LadderError(f"{path} is not a ladder: {error!r}. `tabia rate ladder GAME` writes one.") from None
@@ -110,6 +118,8 @@ def text(ladder: Ladder) -> str:
     """A ladder as TOML; the inverse of `read`."""
     lines = [f"{name} = {_value(getattr(ladder, name))}" for name in ("game", "version", "date", "device", "seed")]
     lines.append(f"command = {_value(ladder.command)}")
+    if ladder.advantage:
+        lines.append(f"advantage = [{', '.join(map(_value, ladder.advantage))}]")
     for rung in ladder.rungs:
         lines += ["", "[[rung]]", *(f"{name} = {_value(value)}" for name, value in vars(rung).items())]
     return "\n".join(lines) + "\n"
@@ -149,10 +159,15 @@ def _fallback(game: Game, level: str) -> str:
 
 
 def _rung(entry: dict[str, Any]) -> Rung:
-    numbers = {name: float(entry[name]) for name in ("elo", "low", "high")}
-    if not all(map(math.isfinite, numbers.values())):
-        raise ValueError("ratings must be finite numbers")
+    numbers = {name: _finite(entry[name]) for name in ("elo", "low", "high")}
     return Rung(name=str(entry["name"]), spec=str(entry["spec"]), games=int(entry["games"]), **numbers)
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError("ratings must be finite numbers")
+    return number
 
 
 def _value(value: str | float) -> str:

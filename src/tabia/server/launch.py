@@ -162,18 +162,26 @@ class Launch:
 def listen(port: int) -> socket.socket:
     """A socket at the port, or at the next one that is free."""
     for candidate in range(port, min(port + _TRIES, 65536)):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((ADDRESS, candidate))
-            return found
+            return bind(ADDRESS, candidate)
         except OSError as error:
-            found.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise TabiaError(
                     f"Port {candidate} cannot be used: {error.strerror}. Choose another with --port."
                 ) from None
     raise TabiaError(f"No port from {port} on is free; choose another with --port.")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket at an address of this computer."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    return found
 
 
 def address(port: int) -> str:

@@ -57,6 +57,7 @@ class Accounts:
     def clean(self) -> None:
         """Remove expired sessions, the guests that nobody can be any more, and old attempts."""
         with self.database.transaction() as connection:
+            self.database.take_turn(connection, Turn.FINISHING)
             privacy.remove_lost_guests(connection, self.clock)
             throttle.remove_old(connection, self.clock)
 

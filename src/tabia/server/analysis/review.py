@@ -6,7 +6,7 @@ All numbers are those of `tabia analyze`; values go from -1 to 1, one per seat.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +50,14 @@ class Turn:
         return (0 if self.truth is None else exact.drop(self.truth, self.played), self.loss)
 
 
-async def review(parts: Context, session: Session, spec: str) -> AsyncIterator[Event]:
-    """The events of a review: every position, the summary, the end."""
+async def _freely() -> None:
+    return
+
+
+async def review(
+    parts: Context, session: Session, spec: str, *, afford: Callable[[], Awaitable[None]] = _freely
+) -> AsyncIterator[Event]:
+    """The events of a review: every position, the summary, the end; `afford` is awaited before each search."""
     name = player_name(session.game.id, spec)
     found: list[Analysis] = []
     pending: list[asyncio.Future[Analysis]] = []
@@ -59,6 +65,7 @@ async def review(parts: Context, session: Session, spec: str) -> AsyncIterator[E
     try:
         for ply in range(plies):
             while len(pending) < min(_AHEAD, plies - ply):
+                await afford()
                 pending.append(asyncio.wrap_future(parts.worker.analyze(name, session.at(ply + len(pending)))))
             found.append(await pending.pop(0))
             yield "position", {"ply": ply, "expected": expected(found[-1]), "analysis": asking.to_dict(found[-1])}

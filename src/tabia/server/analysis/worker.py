@@ -3,7 +3,8 @@
 Batches are padded to a few sizes, each a compiled program. A second thread compiles: a player's smallest size when
 the player is first chosen, a larger one once several positions have waited for it. The search thread uses only what
 is compiled, so it never waits for a compiler, and after the warm-up nothing compiles. A search cannot be interrupted:
-players bound their simulations beforehand, and the queue has a limit.
+players bound their simulations beforehand, and the queue has a limit. What nobody waits for any more (its future was
+canceled) is dropped before it is searched.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from tabia.games.game import State
 from tabia.games.session import Session
@@ -22,14 +24,32 @@ from tabia.players import Analysis, Player
 from tabia.server.analysis import asking
 from tabia.server.errors import Busy
 
-SIZES = (1, 4, 16)
+SIZES = (1, 4, 16, 32)
 LIMIT = 256
-"""The most positions that wait at once."""
+"""The most positions that wait at once; hints and analyses may fill half of it, so that games go on."""
 PLAYERS = 48
 """The most players kept; one that nothing waits for is dropped for a new one and made again when it is needed."""
 LOOK = 0
 """Stands among the sizes for the program of an analysis, which is asked for alone."""
 _log = logging.getLogger("tabia.server")
+_NEWEST = 0.3  # the weight of the newest search in the average
+
+
+class Priority(IntEnum):
+    """Who is served first."""
+
+    RATED = 0
+    MOVE = 1
+    HINT = 2
+    ANALYSIS = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a game that waits for a move can say about it."""
+
+    searches: int  # that come first
+    seconds: float  # until the answer, as far as is known
 
 
 @dataclass(eq=False)
@@ -41,6 +61,7 @@ class _Request:
     ply: int
     seed: int | None  # of a move that may be drawn; None for an analysis
     number: int  # smaller is served first
+    priority: Priority
     owner: str | None
     future: Future[Analysis]
 
@@ -50,9 +71,9 @@ class _Request:
         return LOOK if self.seed is None else SIZES[0]
 
     @property
-    def order(self) -> tuple[bool, int]:
-        """Moves of games before everything else, then as they came."""
-        return (self.owner is None, self.number)
+    def order(self) -> tuple[int, int]:
+        """By priority, then as they came."""
+        return (self.priority, self.number)
 
 
 @dataclass(eq=False)
@@ -62,6 +83,7 @@ class _Entry:
     player: Future[Player] = field(default_factory=Future)
     programs: dict[int, Future[None]] = field(default_factory=dict)  # by size
     seconds: float = 0.0  # its slowest answer since it was warm
+    average: float = 0.0  # of the latest answers
 
     def is_warm(self, program: int) -> bool:
         """Whether a program is compiled, or known to be broken."""
@@ -75,7 +97,12 @@ class _Entry:
     @property
     def largest(self) -> int:
         """The largest batch it is compiled for."""
-        return max(size for size in self.programs if size and self.is_warm(size))
+        return max((size for size in self.programs if size and self.is_warm(size)), default=SIZES[0])
+
+    def took(self, seconds: float) -> None:
+        """Remember how long an answer took."""
+        self.seconds = max(self.seconds, seconds)
+        self.average += (seconds - self.average) * (_NEWEST if self.average else 1.0)
 
 
 class Worker:
@@ -86,6 +113,8 @@ class Worker:
         self._entries: dict[str, _Entry] = {}
         self._cold: list[tuple[str, int]] = []  # programs to compile, in this order
         self._waiting: list[_Request] = []
+        self._running: list[_Request] = []  # being answered
+        self._started = 0.0
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
@@ -111,17 +140,36 @@ class Worker:
         entry = self._entries.get(name)
         return 0.0 if entry is None else entry.seconds
 
-    def choose(self, name: str, session: Session, *, owner: str) -> Future[Analysis]:
+    def choose(
+        self, name: str, session: Session, *, owner: str, priority: Priority = Priority.MOVE
+    ) -> Future[Analysis]:
         """The move a player makes in a game; a game has one such request, a newer one replaces it."""
-        return self._submit(name, session, session.seed, owner)
+        return self._submit(name, session, session.seed, owner, priority)
 
-    def analyze(self, name: str, session: Session) -> Future[Analysis]:
+    def analyze(self, name: str, session: Session, *, priority: Priority = Priority.ANALYSIS) -> Future[Analysis]:
         """What `tabia analyze` says about a position."""
-        return self._submit(name, session, None, None)
+        return self._submit(name, session, None, None, priority)
 
-    def evaluate(self, name: str, session: Session) -> Future[Analysis]:
+    def evaluate(self, name: str, session: Session, *, priority: Priority = Priority.ANALYSIS) -> Future[Analysis]:
         """The choice and the scores of a player that knows the truth, many positions in one call, without lines."""
-        return self._submit(name, session, 0, None)
+        return self._submit(name, session, 0, None, priority)
+
+    def position(self, owner: str) -> Place | None:
+        """Where a game's request stands; None if it has none."""
+        with self._changed:
+            left = sorted(self._waiting, key=lambda request: request.order)
+            searches, seconds = (1, self._remaining()) if self._running else (0, 0.0)
+            if any(request.owner == owner for request in self._running):
+                return Place(0, seconds)
+            if all(request.owner != owner for request in left):
+                return None
+            while True:
+                batch = self._together(left[0], left)
+                seconds += self._entries[batch[0].player].average
+                if any(request.owner == owner for request in batch):
+                    return Place(searches, seconds)
+                searches += 1
+                left = [request for request in left if request not in batch]
 
     def hurry(self, owner: str) -> None:
         """Serve a game's request next."""
@@ -144,13 +192,20 @@ class Worker:
         for thread in self._threads:
             thread.join()
 
-    def _submit(self, name: str, session: Session, seed: int | None, owner: str | None) -> Future[Analysis]:
+    def _remaining(self) -> float:
+        average = self._entries[self._running[0].player].average
+        return max(self._started + average - time.monotonic(), 0.0)
+
+    def _submit(
+        self, name: str, session: Session, seed: int | None, owner: str | None, priority: Priority
+    ) -> Future[Analysis]:
         request = _Request(
             player=name,
             state=session.state,
             ply=session.ply,
             seed=seed,
             number=next(self._numbers),
+            priority=priority,
             owner=owner,
             future=Future(),
         )
@@ -158,13 +213,17 @@ class Worker:
             for old in [other for other in self._waiting if owner is not None and other.owner == owner]:
                 self._waiting.remove(old)
                 old.future.cancel()
-            if len(self._waiting) >= self._limit:
-                raise Busy(f"{self._limit} positions are waiting for a search already; try again in a few seconds.")
+            self._check_room(priority)
             self._waiting.append(request)
             self._program(name, request.program)
             self._want_larger(name)
             self._changed.notify_all()
         return request.future
+
+    def _check_room(self, priority: Priority) -> None:
+        most = self._limit if priority <= Priority.MOVE else max(self._limit // 2, 1)
+        if len(self._waiting) >= most:
+            raise Busy(f"{len(self._waiting)} positions are waiting for a search already; try again in a few seconds.")
 
     def _program(self, name: str, program: int) -> Future[None]:
         """A program of a player, queued for compilation where it is new or has failed."""
@@ -207,6 +266,7 @@ class Worker:
                     return
                 batch = self._take(min(self._servable(), key=lambda request: request.order))
                 entry = self._entries[batch[0].player] if batch else None
+                self._running, self._started = batch, time.monotonic()
             if entry is not None:
                 self._answer(entry, batch)
 
@@ -215,16 +275,19 @@ class Worker:
         return [request for request in self._waiting if self._entries[request.player].is_warm(request.program)]
 
     def _take(self, first: _Request) -> list[_Request]:
-        """The requests answered together with the first: an analysis alone, moves up to the largest size compiled."""
-        alike = [request for request in self._waiting if request.player == first.player and request.seed is not None]
-        most = 1 if first.seed is None else self._entries[first.player].largest
-        taken = [first] if first.seed is None else sorted(alike, key=lambda request: request.order)[:most]
-        for request in taken:
-            self._waiting.remove(request)
+        """Take the requests that are answered together with the first from the queue."""
+        taken = self._together(first, sorted(self._waiting, key=lambda request: request.order))
+        self._waiting = [request for request in self._waiting if request not in taken]
         return [request for request in taken if request.future.set_running_or_notify_cancel()]
 
+    def _together(self, first: _Request, ordered: list[_Request]) -> list[_Request]:
+        """The requests answered together with the first: an analysis alone, moves up to the largest size compiled."""
+        if first.seed is None:
+            return [first]
+        alike = [request for request in ordered if request.player == first.player and request.seed is not None]
+        return alike[: self._entries[first.player].largest]
+
     def _answer(self, entry: _Entry, batch: list[_Request]) -> None:
-        started = time.monotonic()
         try:
             entry.programs[batch[0].program].result()  # raises what the compiler met
             found = self._ask(entry, batch)
@@ -233,7 +296,10 @@ class Worker:
             for request in batch:
                 _settle(request.future, error)
             return
-        entry.seconds = max(entry.seconds, time.monotonic() - started)
+        finally:
+            with self._changed:
+                self._running = []
+        entry.took(time.monotonic() - self._started)
         for request, analysis in zip(batch, found, strict=True):
             _settle(request.future, analysis)
 

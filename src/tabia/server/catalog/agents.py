@@ -14,7 +14,7 @@ import numpy as np
 from tabia.games import Game
 from tabia.players import ladder, parse, perfect
 from tabia.server.errors import NotFound
-from tabia.server.play.live import Card
+from tabia.server.play.seats import Card
 
 SIMULATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 800)
 """The sizes of search that a client may ask for."""
@@ -95,6 +95,19 @@ def with_simulations(spec: str, simulations: int) -> str:
     if parsed.name not in ("az", "mcts"):
         raise NotFound(f"{spec} does not search, so it has no number of simulations.")
     return str(replace(parsed, options=parsed.options | {"simulations": str(simulations)}))
+
+
+def simulations_of(spec: str) -> int:
+    """What a search by a player costs; a player that does not search counts as one simulation.
+
+    >>> simulations_of("az:connect4,simulations=64"), simulations_of("network:connect4")
+    (64, 1)
+    """
+    parsed = parse(spec)
+    if parsed.name not in ("az", "mcts"):
+        return 1
+    given = parsed.options.get("simulations", "")
+    return int(given) if given.isdecimal() else SIMULATIONS[-1]
 
 
 def network_of(spec: str) -> str | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,9 +20,11 @@ from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
 from tabia.players import parse, perfect
+from tabia.server.catalog import versions
 from tabia.server.catalog.agents import Agent, agents_of
+from tabia.server.catalog.versions import Chosen, Version
 from tabia.server.errors import NotFound
-from tabia.server.play.live import Card
+from tabia.server.play.seats import Card
 
 SHOWN = (
     "connect4",
@@ -57,29 +61,56 @@ _OPENINGS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
+@dataclass(frozen=True)
+class Allowed:
+    """What an operator allows beside the games named: the games of the page or none, and agents by patterns."""
+
+    shown: bool = True
+    agents: tuple[str, ...] = ("*",)
+
+    def agent(self, id: str) -> bool:
+        """Whether an agent may be named; a pattern such as `level:*` stands for many.
+
+        >>> levels = Allowed(agents=("level:*",))
+        >>> levels.agent("level:club"), levels.agent("run:a@1")
+        (True, False)
+        """
+        return any(fnmatchcase(id, pattern) for pattern in self.agents)
+
+
+EVERYTHING = Allowed()
+
+
 class Entry:
     """A game with its agents."""
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
+    def __init__(self, game: Game, allowed: Allowed = EVERYTHING) -> None:
+        self.game, self._allowed = game, allowed
 
     @cached_property
     def agents(self) -> dict[str, Agent]:
         """The agents that do not come from runs, by id."""
-        return {agent.id: agent for agent in agents_of(self.game)}
+        found = {agent.id: agent for agent in agents_of(self.game) if self._allowed.agent(agent.id)}
+        if not found:
+            raise TabiaError(f"--agents leaves {self.game.id} without an agent; allow one, such as level:*.")
+        return found
 
     @cached_property
     def default(self) -> str:
         """The agent a newcomer meets: the middle of the ladder."""
-        levels = [agent.id for agent in self.agents.values() if agent.group == "levels"]
-        return levels[(len(levels) - 1) // 2]
+        return self._levels[(len(self._levels) - 1) // 2].id
 
     @cached_property
     def analyst(self) -> str:
         """The agent that gives hints and reviews: the strongest level, unless that draws its moves by chance."""
-        levels = [agent for agent in self.agents.values() if agent.group == "levels"]
+        levels = self._levels
         steady = [agent for agent in levels if parse(agent.spec).name == "az" and "temperature" not in agent.spec]
         return (steady or levels)[-1].id
+
+    @property
+    def _levels(self) -> list[Agent]:
+        """The levels, weakest first; where none is allowed, all agents."""
+        return [agent for agent in self.agents.values() if agent.group == "levels"] or list(self.agents.values())
 
     @property
     def is_exact(self) -> bool:
@@ -115,24 +146,29 @@ class Checkpoints(Protocol):
     def agent(self, game: Game, id: str) -> Agent | None:
         """One by its id, without a look at the others."""
 
+    def best(self, family: str) -> str:
+        """The best checkpoint of a run, such as `run:first`."""
+
 
 class Catalog:
     """All allowed games and agents."""
 
-    def __init__(self, named: Sequence[str] = (), *, runs: Checkpoints | None = None) -> None:
-        self._runs = runs
+    def __init__(
+        self, named: Sequence[str] = (), *, runs: Checkpoints | None = None, allowed: Allowed = EVERYTHING
+    ) -> None:
+        self._runs, self._allowed = runs, allowed
         self.entries: dict[str, Entry] = {}
         for name in named:
-            entry = Entry(make(name))
+            entry = Entry(make(name), allowed)
             self.entries[entry.game.id] = entry
-        for name in SHOWN:
+        for name in SHOWN if allowed.shown or not named else ():
             if name not in self.entries:
                 self._add(name)
         self.default = next(iter(self.entries))
 
     def _add(self, id: str) -> None:
         try:
-            self.entries[id] = Entry(make(id))
+            self.entries[id] = Entry(make(id), self._allowed)
         except TabiaError:  # the library that it needs is not installed
             return
 
@@ -145,16 +181,41 @@ class Catalog:
     def agents(self, game: Game) -> list[Agent]:
         """All agents of a game, own runs last."""
         own = [] if self._runs is None else self._runs.agents(game)
-        return [*self.entries[game.id].agents.values(), *own]
+        return [*self.entries[game.id].agents.values(), *(agent for agent in own if self._allowed.agent(agent.id))]
 
     def agent(self, game: Game, id: str) -> Agent:
         """An agent by its id."""
         found = self.entries[game.id].agents.get(id)
-        if found is None and self._runs is not None:
-            found = self._runs.agent(game, id)
+        if found is None and self._allowed.agent(id):
+            found = versions.find(game, id) or (None if self._runs is None else self._runs.agent(game, id))
         if found is None:
             raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
         return found
+
+    def families(self, game: Game) -> list[Agent]:
+        """All agents of a game without their versions: a run is listed once, as its newest one."""
+        own = {} if self._runs is None else {versions.family(agent.id): agent for agent in self._runs.agents(game)}
+        found = [*versions.shipped(game), *(replace(agent, id=family) for family, agent in own.items())]
+        return [*self.entries[game.id].agents.values(), *(agent for agent in found if self._allowed.agent(agent.id))]
+
+    def versions(self, game: Game, id: str) -> list[Version]:
+        """The versions of an agent, oldest first; the id may name one of them."""
+        family = versions.family(id)
+        if family in self.entries[game.id].agents:
+            return versions.of_tabia(family)
+        if versions.find(game, family) is not None and self._allowed.agent(family):
+            return versions.of_shipped(game, family)
+        checkpoints = [] if self._runs is None else self._runs.agents(game)
+        mine = [agent for agent in checkpoints if versions.family(agent.id) == family]
+        if self._runs is None or not mine or not self._allowed.agent(family):
+            raise NotFound(f"There is no agent {quote(id)} for {game.id}; choose one of the list.")
+        return versions.of_run(family, mine, self._runs.best(family))
+
+    def choose(self, game: Game, id: str, version: str | None) -> Chosen:
+        """The agent that answers for an id and a version; an unknown version stands for the best one."""
+        given = id.rpartition("@")[2] if "@" in id else None
+        found, note = versions.choose(self.versions(game, id), given if version is None else version)
+        return Chosen(self.agent(game, found.agent), found.version, note)
 
     def cards(self, game: Game, ids: Iterable[str | None]) -> dict[str, Card]:
         """What people read about agents; those that have gone are left out."""

@@ -131,6 +131,7 @@ results = sql.Table(
     sql.Column("score", sql.Double, nullable=False),
     sql.Column("weight", sql.Double, nullable=False),
     sql.Column("moved_first", sql.Boolean, nullable=False),
+    sql.Column("advantage", sql.Double, nullable=False),  # of the seat over the opponent's, in Elo
     sql.Column("rating_before", sql.Double, nullable=False),
     sql.Column("deviation_before", sql.Double, nullable=False),
     sql.Column("rating_after", sql.Double, nullable=False),

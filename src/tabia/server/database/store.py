@@ -43,12 +43,16 @@ class Saved:
     visibility: str = "private"
     rated: bool = False
     clock: dict[str, Any] | None = None
-    clocks: list[int] | None = None
+    clocks: list[int | None] | None = None
     turn_started: str | None = None
     ended_by: str | None = None
     finished: int | None = None
     finished_at: str | None = None
     invite_hash: str | None = None
+
+
+Also = Callable[[sql.Connection, Saved], object]
+"""What is written together with a game, given as it was written."""
 
 
 class Store:
@@ -57,28 +61,32 @@ class Store:
     def __init__(self, where: Path | str) -> None:
         self.database = open_database(where)
 
-    def save(self, saved: Saved, also: Callable[[sql.Connection], object] | None = None) -> Saved:
+    def save(self, saved: Saved, also: Also | None = None) -> Saved:
         """Write a game as it is now: all of it or, after a crash, none of it. Returns it with `finished` set.
 
         `also` writes in the same transaction, after the game. A commit whose acknowledgment was lost is tried again by
         the caller, so `also` must do nothing the second time.
         """
         with self.database.transaction() as connection:
-            if saved.result is not None:
-                self.database.take_turn(connection, Turn.FINISHING)
-            saved = _without_deleted(connection, saved)
-            query = sql.select(games.c.finished).where(games.c.id == saved.id)
-            old = connection.execute(query).first()
-            saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))
-            fields = _fields(saved)
-            if old is None:
-                connection.execute(games.insert().values(**fields))
-            else:
-                connection.execute(games.update().where(games.c.id == saved.id).values(**fields))
-            _save_moves(connection, saved)
-            _save_seats(connection, saved)
-            if also is not None:
-                also(connection)
+            return self.write(connection, saved, also)
+
+    def write(self, connection: sql.Connection, saved: Saved, also: Also | None = None) -> Saved:
+        """Save within a transaction, which may save other games too."""
+        if saved.result is not None:
+            self.database.take_turn(connection, Turn.FINISHING)
+        saved = _without_deleted(connection, saved)
+        query = sql.select(games.c.finished).where(games.c.id == saved.id)
+        old = connection.execute(query).first()
+        saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))
+        fields = _fields(saved)
+        if old is None:
+            connection.execute(games.insert().values(**fields))
+        else:
+            connection.execute(games.update().where(games.c.id == saved.id).values(**fields))
+        _save_moves(connection, saved)
+        _save_seats(connection, saved)
+        if also is not None:
+            also(connection, saved)
         return saved
 
     def load(self, id: str) -> Saved | None:

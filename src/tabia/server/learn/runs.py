@@ -155,6 +155,10 @@ class Runs:
         is_there = run.problem is None and identity.is_same(game, run.game) and step in networks.steps(run.path)
         return _agent(run, step) if is_there else None
 
+    def best(self, family: str) -> str:
+        """The best checkpoint of a run, by the id of its agents without a version: `run:first`."""
+        return networks.weights_file(str(self.read(family.removeprefix("run:")).path)).parent.name
+
     def compare(self, a: str, b: str) -> dict[str, Any]:
         """What differs between two runs, settings first."""
         one, other = self.read(a), self.read(b)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import math
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
 from tabia.server.errors import NotFound, ServerError, sentence
+from tabia.server.web import openapi
 from tabia.server.web.context import Context, lifespan
+from tabia.server.web.dependencies import AddressLimit, limited
+from tabia.server.web.draining import Draining
+from tabia.server.web.edge import BehindProxy, Edge
+from tabia.server.web.logs import RequestLog
 from tabia.server.web.problems import problem
-from tabia.server.web.routes import accounts, analysis, games, runs
+from tabia.server.web.routes import accounts, agents, analysis, engine, events, games, health, ratings, runs
 from tabia.server.web.security import LOCAL, Guard
 
 _log = logging.getLogger("tabia.server")
@@ -32,23 +40,41 @@ _TYPES = {
 _WORDS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 
 
-def create_app(context: Context, *, hosts: Iterable[str] = LOCAL, page: Path | None = None) -> FastAPI:
-    """The application over the parts of a server; `page` is the folder of the page's files."""
+def create_app(
+    context: Context, *, hosts: Iterable[str] = LOCAL, edge: Edge | None = None, page: Path | None = None
+) -> FastAPI:
+    """The application over the parts of a server, answered by these names in `Host`.
+
+    `edge` says what lies between it and the web; `page` is the folder of the page's files.
+    """
     app = FastAPI(title="Tabia", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.context = context
+    app.state.stopping = asyncio.Event()
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
-    app.add_middleware(Guard, hosts=tuple(hosts))
-    for router in (games.router, accounts.router, analysis.router, runs.router):
-        app.include_router(router)
-    app.add_api_route("/", _index, methods=["GET", "HEAD"])
-    app.add_api_route("/sw.js", _service_worker, methods=["GET", "HEAD"])
-    app.add_api_route("/favicon.ico", _icon, methods=["GET", "HEAD"])
-    app.add_api_route("/assets/{path:path}", _asset, methods=["GET", "HEAD"])
+    _add_edge(app, context, tuple(hosts), edge or Edge())
+    for routes in (games, events, accounts, ratings, agents, engine, analysis, runs):
+        app.include_router(routes.router, dependencies=[Depends(limited)])
+    app.include_router(health.router)
+    openapi.add(app)
+    for path, file in _FILES.items():
+        app.add_api_route(path, file, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_exception_handler(TabiaError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _failed)
     return app
+
+
+def _add_edge(app: FastAPI, context: Context, hosts: tuple[str, ...], edge: Edge) -> None:
+    """What a request passes before the routes; what is added last comes first."""
+    app.add_middleware(AddressLimit, limits=context.limits)
+    app.add_middleware(Guard, hosts=hosts, secure=edge.secure, address=edge.address)
+    app.add_middleware(Draining, stopping=app.state.stopping)
+    if edge.logged:
+        app.add_middleware(RequestLog)
+    if edge.proxies is not None:
+        app.add_middleware(BehindProxy, proxies=edge.proxies)
 
 
 # The page's files.
@@ -69,6 +95,14 @@ async def _icon(request: Request) -> Response:
 
 async def _asset(request: Request, path: str) -> Response:
     return _file(request, path)
+
+
+_FILES: dict[str, Callable[..., Awaitable[Response]]] = {
+    "/": _index,
+    "/sw.js": _service_worker,
+    "/favicon.ico": _icon,
+    "/assets/{path:path}": _asset,
+}
 
 
 def _file(request: Request, name: str) -> Response:
@@ -92,7 +126,10 @@ def _file(request: Request, name: str) -> Response:
 # Refusals.
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(connection: HTTPConnection, error: Exception) -> Response:
+    if isinstance(connection, WebSocket):
+        await _close(connection, error)
+        return Response()  # not sent
     status = error.status if isinstance(error, ServerError) else 422
     extra = error.extra if isinstance(error, ServerError) else {}
     return problem(status, sentence(error), headers=_retry(error), **extra)
@@ -102,6 +139,13 @@ def _retry(error: Exception) -> dict[str, str]:
     """When to try again, in whole seconds."""
     seconds = error.retry_after if isinstance(error, ServerError) else None
     return {} if seconds is None else {"retry-after": str(max(1, math.ceil(seconds)))}
+
+
+async def _close(socket: WebSocket, error: Exception) -> None:
+    """A WebSocket is refused with 4000 plus the status."""
+    status = error.status if isinstance(error, ServerError) else 422
+    with suppress(RuntimeError, WebSocketDisconnect):  # it has closed already
+        await socket.close(code=4000 + status, reason=sentence(error)[:100])
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -118,6 +162,11 @@ async def _http(request: Request, error: Exception) -> Response:
     return problem(error.status_code, sentence, headers=error.headers or {})
 
 
+async def _left(request: Request, error: Exception) -> Response:
+    """Nobody reads this; the log shows the status."""
+    return Response(status_code=499)
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(500, "Something went wrong here; the terminal that runs `tabia play` says what.")
+    return problem(500, "Something went wrong here; the log of the server says what.")

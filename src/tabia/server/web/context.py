@@ -17,12 +17,14 @@ from tabia.players import make as make_player
 from tabia.server.accounts.accounts import AccountOptions, Accounts
 from tabia.server.accounts.visitor import Visitor, owner
 from tabia.server.analysis.worker import Worker
-from tabia.server.catalog.catalog import Catalog
+from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.clock import Clock
 from tabia.server.database.store import Store
 from tabia.server.errors import StoreError
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
+from tabia.server.ratings.book import Ratings
+from tabia.server.web.limits import Limits, NoLimits
 
 _DAY = 86400.0  # seconds
 
@@ -36,8 +38,10 @@ class Context:
     store: Store
     hub: Hub
     runs: Runs
+    ratings: Ratings
     accounts: Accounts | None = None
     clock: Clock = field(default_factory=Clock)
+    limits: Limits = field(default_factory=NoLimits)
 
     @property
     def mode(self) -> str:
@@ -61,13 +65,15 @@ def make_context(
     training: bool = True,
     people: AccountOptions | None = None,
     clock: Clock | None = None,
+    limits: Limits | None = None,
+    allowed: Allowed = EVERYTHING,
 ) -> Context:
     """The parts for the games an operator allows; `data` is a directory or the URL of a database.
 
     With `people` the server is shared; without, it is for the person at this computer.
     """
     directory = Runs(runs, allowed=training)
-    catalog = Catalog(games, runs=directory)
+    catalog = Catalog(games, runs=directory, allowed=allowed)
 
     def make(name: str) -> Player:
         game, _, spec = name.partition("\t")
@@ -75,14 +81,17 @@ def make_context(
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
     store, clock = Store(data), clock or Clock()
+    ratings = Ratings(catalog, store.database)
     return Context(
         catalog=catalog,
         worker=worker,
         store=store,
-        hub=Hub(catalog, worker, store),
+        hub=Hub(catalog, worker, store, clock=clock, shared=people is not None, ratings=ratings),
         runs=directory,
+        ratings=ratings,
         accounts=None if people is None else Accounts(store.database, people, clock),
         clock=clock,
+        limits=limits or NoLimits(),
     )
 
 
@@ -94,6 +103,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     cleaning.cancel()
     context.worker.close()
+    await context.hub.close()
     await context.runs.close()
     if context.accounts is not None:
         context.accounts.close()
@@ -108,9 +118,9 @@ async def _clean_daily(context: Context) -> None:
         await asyncio.sleep(_DAY)
 
 
-def of(request: Request) -> Context:
+def of(connection: HTTPConnection) -> Context:
     """The parts of the server that got a request."""
-    return cast(Context, request.app.state.context)
+    return cast(Context, connection.app.state.context)
 
 
 def of_socket(socket: WebSocket) -> Context:
@@ -119,8 +129,15 @@ def of_socket(socket: WebSocket) -> Context:
 
 
 async def visitor(connection: HTTPConnection) -> Visitor:
-    """Who sent a request or opened a WebSocket: the owner in local mode, otherwise by cookie or token."""
-    accounts = cast(Context, connection.app.state.context).accounts
+    """Who sent a request or opened a WebSocket: the owner in local mode, otherwise by cookie or token; asked once."""
+    found: Visitor | None = getattr(connection.state, "visitor", None)
+    if found is None:
+        found = connection.state.visitor = await _visitor(connection)
+    return found
+
+
+async def _visitor(connection: HTTPConnection) -> Visitor:
+    accounts = of(connection).accounts
     if accounts is None:
         return owner()
     address = connection.client.host if connection.client is not None else ""
@@ -135,4 +152,5 @@ async def player(request: Request, response: Response) -> Visitor:
     found, cookie = await accounts.ensure_person(found)
     if cookie is not None:
         cookie.put(response)
+        request.state.visitor = found
     return found

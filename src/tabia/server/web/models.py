@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tabia.server.catalog.agents import SIMULATIONS
 from tabia.server.play.lines import LONGEST_MOVES
 
 GameId = Annotated[str, Field(min_length=1, max_length=400)]
@@ -13,6 +14,7 @@ AgentId = Annotated[str, Field(min_length=1, max_length=200)]
 Moves = Annotated[str, Field(max_length=LONGEST_MOVES)]
 Ply = Annotated[int, Field(ge=0, le=1_000_000)]
 SeatNumber = Annotated[int, Field(ge=0, le=63)]
+Code = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
@@ -23,10 +25,18 @@ class Body(BaseModel):
 
 
 class SeatBody(Body):
-    """A person or an agent."""
+    """The one who asks (`human`), an agent, or a seat for somebody else: anyone by link, or the member with a name."""
 
-    kind: Literal["human", "agent"]
+    kind: Literal["human", "agent", "open"]
     agent: AgentId | None = None
+    name: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+
+
+class ClockBody(Body):
+    """How much time people have: at first, and after every turn."""
+
+    initial_s: Annotated[int, Field(ge=10, le=10_800)]
+    increment_s: Annotated[int, Field(ge=0, le=180)] = 0
 
 
 class NewGame(Body):
@@ -35,6 +45,15 @@ class NewGame(Body):
     game: GameId
     seats: Annotated[list[SeatBody], Field(min_length=1, max_length=64)]
     moves: Moves = ""
+    rated: bool = False
+    clock: ClockBody | None = None
+    visibility: Literal["private", "link"] | None = None
+
+
+class JoinBody(Body):
+    """The code of a secret link."""
+
+    code: Code
 
 
 class MoveBody(Body):
@@ -51,10 +70,10 @@ class PlyBody(Body):
 
 
 class ResignBody(Body):
-    """A person who gives up."""
+    """A person who gives up; without a seat, the one who asks."""
 
     ply: Ply
-    seat: SeatNumber
+    seat: SeatNumber | None = None
 
 
 class RematchBody(Body):
@@ -68,6 +87,34 @@ class LevelBody(Body):
 
     seat: SeatNumber
     agent: AgentId
+
+
+class RatedBody(Body):
+    """The next rated game."""
+
+    game: GameId
+
+
+class EngineBody(Body):
+    """A position and the agent that is asked about it; without one, the game's strongest."""
+
+    game: GameId
+    moves: Moves = ""
+    agent: AgentId | None = None
+    version: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    simulations: Annotated[int, Field(ge=1, le=SIMULATIONS[-1])] | None = None
+
+
+class ChooseBody(EngineBody):
+    """A position in which an agent moves."""
+
+
+class AnalyzeBody(EngineBody):
+    """A line and the turns of it that are analyzed, the last one if none are given; the names are KataGo's."""
+
+    id: Annotated[str, Field(max_length=80)] = ""
+    analyzeTurns: Annotated[list[Ply], Field(min_length=1, max_length=200)] | None = None  # noqa: N815
+    reportDuringSearch: bool = False  # noqa: N815
 
 
 class ImportBody(Body):

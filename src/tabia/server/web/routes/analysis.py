@@ -7,30 +7,36 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from tabia.core.errors import TabiaError
 from tabia.games.boards import position, view
 from tabia.games.session import Session
+from tabia.server.accounts.visitor import ANALYZE, Visitor
 from tabia.server.analysis import asking, exact
 from tabia.server.analysis.explain import explain as explained
 from tabia.server.analysis.review import Event
 from tabia.server.analysis.review import review as reviewed
-from tabia.server.catalog.agents import SIMULATIONS, with_simulations
+from tabia.server.catalog.agents import SIMULATIONS, simulations_of, with_simulations
 from tabia.server.errors import Refused, sentence
 from tabia.server.play.lines import LONGEST_MOVES, line, player_name
+from tabia.server.web import analysis_answers as answers
 from tabia.server.web import context
 from tabia.server.web.context import Context
+from tabia.server.web.dependencies import OneAnalysis, while_connected
 from tabia.server.web.models import AgentId, GameId
 
 router = APIRouter(prefix="/api/v1")
 Moves = Annotated[str, Query(max_length=LONGEST_MOVES)]
+_TEXTS = {name: {"type": "string"} for name in ("event", "data")}
+EVENTS = {"text/event-stream": {"schema": {"type": "object", "properties": _TEXTS, "required": list(_TEXTS)}}}
+"""Server-sent events: a name, and JSON as text."""
 Simulations = Annotated[int | None, Query(ge=1, le=SIMULATIONS[-1])]
 
 
-@router.get("/position")
-async def show(request: Request, game: GameId, moves: Moves = "") -> dict[str, Any]:
+@router.get("/position", response_model=answers.PositionOfLineAnswer)
+async def show(request: Request, game: GameId, moves: Moves = "") -> Response:
     """A position of any line."""
     session = await _line(context.of(request), game, moves)
     shown = await asyncio.to_thread(position, session)
@@ -38,22 +44,29 @@ async def show(request: Request, game: GameId, moves: Moves = "") -> dict[str, A
         {"move": word, "action": action, "seat": int(session.positions[ply].mover)}
         for ply, (word, action) in enumerate(zip(session.moves, session.actions, strict=True))
     ]
-    return {"board": view(session.game).board_dict(), "position": shown, "moves": played}
+    return JSONResponse({"board": view(session.game).board_dict(), "position": shown, "moves": played})
 
 
-@router.get("/analyze")
+@router.get("/analyze", response_model=answers.AnalysisAnswer)
 async def analyze(
     request: Request,
+    _: OneAnalysis,
     game: GameId,
     moves: Moves = "",
     agent: AgentId | None = None,
     simulations: Simulations = None,
     exact_too: Annotated[int, Query(alias="exact", ge=0, le=1)] = 0,
-) -> dict[str, Any]:
+) -> Response:
     """What `tabia analyze --json` says, and the truth about every move where a solver knows it."""
     parts = context.of(request)
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, simulations)
+    await _charge(request, spec)
+    return JSONResponse(await while_connected(request, _analyzed(parts, session, spec, exact_too=bool(exact_too))))
+
+
+async def _analyzed(parts: Context, session: Session, spec: str, *, exact_too: bool) -> dict[str, Any]:
+    game = session.game.id
     found = await asyncio.wrap_future(parts.worker.analyze(player_name(game, spec), session))
     shown = asking.to_dict(found)
     if exact_too and parts.catalog.game(game).is_exact and not session.over:
@@ -62,23 +75,44 @@ async def analyze(
     return shown
 
 
-@router.get("/review")
-async def review(request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None) -> StreamingResponse:
+@router.get("/review", response_class=StreamingResponse, responses={200: {"content": EVENTS}})
+async def review(
+    request: Request, _: OneAnalysis, game: GameId, moves: Moves = "", agent: AgentId | None = None
+) -> StreamingResponse:
     """Every position of a game, then the moves that mattered, as server-sent events."""
-    parts = context.of(request)
+    parts, visitor = context.of(request), await _asker(request)
     session = await _line(parts, game, moves)
-    return events(reviewed(parts, session, _spec(parts, session, agent, None)))
+    spec = _spec(parts, session, agent, None)
+    cost = simulations_of(spec)
+    return events(reviewed(parts, session, spec, afford=lambda: parts.limits.afford(visitor, cost)))
 
 
-@router.get("/explain")
+@router.get("/explain", response_model=answers.ExplanationAnswer)
 async def explain(
-    request: Request, game: GameId, moves: Moves = "", agent: AgentId | None = None, simulations: Simulations = 64
-) -> dict[str, Any]:
+    request: Request,
+    _: OneAnalysis,
+    game: GameId,
+    moves: Moves = "",
+    agent: AgentId | None = None,
+    simulations: Simulations = 64,
+) -> Response:
     """One position three ways."""
     parts = context.of(request)
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, simulations)
-    return await explained(parts, session, spec, simulations or 64)
+    await _charge(request, spec)
+    return JSONResponse(await while_connected(request, explained(parts, session, spec, simulations or 64)))
+
+
+async def _asker(request: Request) -> Visitor:
+    visitor = await context.visitor(request)
+    visitor.require(ANALYZE)
+    return visitor
+
+
+async def _charge(request: Request, spec: str) -> None:
+    """Count the simulations of a visitor who may ask for analyses."""
+    context.of(request).limits.simulations(await _asker(request), simulations_of(spec))
 
 
 async def _line(parts: Context, game: str, moves: str) -> Session:

@@ -6,16 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from tabia.core.trust import names_code
+from tabia.server.accounts.visitor import RUNS
 from tabia.server.analysis.review import Event
 from tabia.server.errors import Forbidden, Refused
 from tabia.server.learn.runs import Runs
 from tabia.server.web import context
+from tabia.server.web import run_answers as answers
+from tabia.server.web.dependencies import OneStream
 from tabia.server.web.models import GameId, NewRun, ResumeBody, RunName
-from tabia.server.web.routes.analysis import events
+from tabia.server.web.routes.analysis import EVENTS, events
 from tabia.training.config import recipes as shelf
 
 router = APIRouter(prefix="/api/v1")
@@ -25,50 +28,50 @@ PROVABLE = ("tictactoe", "connect3")
 """The games small enough to play out every line."""
 
 
-@router.get("/runs")
-async def listed(request: Request) -> dict[str, Any]:
+@router.get("/runs", response_model=answers.RunsAnswer)
+async def listed(request: Request) -> Response:
     """All runs."""
-    return {"runs": await asyncio.to_thread(context.of(request).runs.listed)}
+    return JSONResponse({"runs": await asyncio.to_thread(context.of(request).runs.listed)})
 
 
-@router.post("/runs", status_code=201)
-async def start(request: Request, body: NewRun) -> dict[str, Any]:
+@router.post("/runs", status_code=201, response_model=answers.RunAnswer)
+async def start(request: Request, body: NewRun) -> Response:
     """Start a training."""
     parts = context.of(request)
-    runs = _allowed(parts.runs)
+    runs = await _allowed(request)
     game = parts.catalog.game(body.game).game.id
     _check_recipe(game, body.recipe)
     name = await asyncio.to_thread(
         lambda: runs.trainings.start(game, body.recipe, name=body.name, minutes=body.minutes, seed=body.seed)
     )
-    return runs.trainings.describe(name)
+    return JSONResponse(runs.trainings.describe(name))
 
 
-@router.get("/runs/compare")
-async def compare(request: Request, a: RunName, b: RunName) -> dict[str, Any]:
+@router.get("/runs/compare", response_model=answers.ComparisonAnswer)
+async def compare(request: Request, a: RunName, b: RunName) -> Response:
     """What differs between two runs."""
-    return await asyncio.to_thread(context.of(request).runs.compare, a, b)
+    return JSONResponse(await asyncio.to_thread(context.of(request).runs.compare, a, b))
 
 
-@router.get("/runs/estimate")
+@router.get("/runs/estimate", response_model=answers.EstimateAnswer)
 async def estimate(
     request: Request, game: GameId, recipe: Annotated[str, Query(min_length=1, max_length=100)]
-) -> dict[str, Any]:
+) -> Response:
     """How long a training would take here."""
     parts = context.of(request)
     found = parts.catalog.game(game).game.id
     _check_recipe(found, recipe)
-    return await _allowed(parts.runs).trainings.estimate(found, recipe)
+    return JSONResponse(await (await _allowed(request)).trainings.estimate(found, recipe))
 
 
-@router.get("/runs/{name}")
-async def detail(request: Request, name: Name) -> dict[str, Any]:
+@router.get("/runs/{name}", response_model=answers.RunDetailAnswer)
+async def detail(request: Request, name: Name) -> Response:
     """Everything about a run."""
-    return await asyncio.to_thread(context.of(request).runs.detail, name)
+    return JSONResponse(await asyncio.to_thread(context.of(request).runs.detail, name))
 
 
-@router.get("/runs/{name}/live")
-async def live(request: Request, name: Name, after: Annotated[int, Query(ge=0)] = 0) -> StreamingResponse:
+@router.get("/runs/{name}/live", response_class=StreamingResponse, responses={200: {"content": EVENTS}})
+async def live(request: Request, name: Name, _: OneStream, after: Annotated[int, Query(ge=0)] = 0) -> StreamingResponse:
     """New lines of metrics after an iteration, and the state, as server-sent events."""
     runs = context.of(request).runs
     if not runs.trainings.is_active(name):
@@ -92,25 +95,25 @@ async def _changes(runs: Runs, name: str, after: int) -> AsyncIterator[Event]:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-@router.get("/runs/{name}/games")
-async def games(request: Request, name: Name, checkpoint: Annotated[int | None, Query(ge=0)] = None) -> dict[str, Any]:
+@router.get("/runs/{name}/games", response_model=answers.StoredGamesAnswer)
+async def games(request: Request, name: Name, checkpoint: Annotated[int | None, Query(ge=0)] = None) -> Response:
     """Self-play games of a checkpoint."""
-    return await asyncio.to_thread(context.of(request).runs.games, name, checkpoint)
+    return JSONResponse(await asyncio.to_thread(context.of(request).runs.games, name, checkpoint))
 
 
-@router.post("/runs/{name}/stop")
-async def stop(request: Request, name: Name) -> dict[str, Any]:
+@router.post("/runs/{name}/stop", response_model=answers.RunAnswer)
+async def stop(request: Request, name: Name) -> Response:
     """Save and stop a training."""
-    runs = _allowed(context.of(request).runs)
+    runs = await _allowed(request)
     await runs.trainings.stop(name)
-    return await asyncio.to_thread(runs.summary, name)
+    return JSONResponse(await asyncio.to_thread(runs.summary, name))
 
 
-@router.post("/runs/{name}/resume")
-async def resume(request: Request, name: Name, body: ResumeBody | None = None) -> dict[str, Any]:
+@router.post("/runs/{name}/resume", response_model=answers.RunAnswer)
+async def resume(request: Request, name: Name, body: ResumeBody | None = None) -> Response:
     """Resume a run, for some more minutes if it has finished."""
     parts = context.of(request)
-    runs = _allowed(parts.runs)
+    runs = await _allowed(request)
     run = await asyncio.to_thread(runs.read, name)
     game = parts.catalog.game(run.game).game.id
     minutes = None if body is None else body.minutes
@@ -120,22 +123,22 @@ async def resume(request: Request, name: Name, body: ResumeBody | None = None) -
         raise Refused(f"{name} is being trained already.")
     recipe = str(run.settings.get("recipe", ""))
     runs.trainings.resume(name, game, recipe, minutes=minutes, own_file=names_code(game))
-    return await asyncio.to_thread(runs.summary, name)
+    return JSONResponse(await asyncio.to_thread(runs.summary, name))
 
 
-@router.get("/runs/{name}/proof")
-async def proof(request: Request, name: Name) -> dict[str, Any]:
+@router.get("/runs/{name}/proof", response_model=answers.ProofAnswer)
+async def proof(request: Request, name: Name) -> Response:
     """Whether any line of moves beats the newest network of a run."""
     parts = context.of(request)
     run = await asyncio.to_thread(parts.runs.read, name)
     game = parts.catalog.game(run.game).game.id
     if game not in PROVABLE:
         raise Refused(f"{game} has too many lines to play them all out; only {', '.join(PROVABLE)} can be proved.")
-    return await _allowed(parts.runs).trainings.prove(game, parts.runs.weights(name))
+    return JSONResponse(await (await _allowed(request)).trainings.prove(game, parts.runs.weights(name)))
 
 
-@router.get("/recipes")
-async def recipes(request: Request, game: GameId) -> list[dict[str, Any]]:
+@router.get("/recipes", response_model=list[answers.RecipeAnswer])
+async def recipes(request: Request, game: GameId) -> Response:
     """The recipes for a game, the one `tabia train` takes first."""
     found = context.of(request).catalog.game(game).game.id
 
@@ -153,12 +156,15 @@ async def recipes(request: Request, game: GameId) -> list[dict[str, Any]]:
             for recipe in every
         ]
 
-    return await asyncio.to_thread(listed)
+    return JSONResponse(await asyncio.to_thread(listed))
 
 
-def _allowed(runs: Runs) -> Runs:
+async def _allowed(request: Request) -> Runs:
+    """The runs, for those who may start processes: the owner of this computer, or an operator."""
+    runs = context.of(request).runs
     if not runs.allowed:
         raise Forbidden("This server does not start training runs.")
+    (await context.visitor(request)).require(RUNS)
     return runs
 
 

@@ -132,6 +132,7 @@ def _create_ratings() -> None:
         sql.Column("score", sql.Double, nullable=False),
         sql.Column("weight", sql.Double, nullable=False),
         sql.Column("moved_first", sql.Boolean, nullable=False),
+        sql.Column("advantage", sql.Double, nullable=False),
         sql.Column("rating_before", sql.Double, nullable=False),
         sql.Column("deviation_before", sql.Double, nullable=False),
         sql.Column("rating_after", sql.Double, nullable=False),
