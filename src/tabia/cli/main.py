@@ -23,6 +23,7 @@ from tabia.cli import (
     play,
     rate,
     serve,
+    serve_recount,
     train,
 )
 from tabia.cli.groups import CommandGroup
@@ -39,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("play", rich_help_panel=_PLAY)(play.play)
+serve.app.command("recount")(serve_recount.recount)
 app.add_typer(serve.app, name="serve", rich_help_panel=_PLAY)
 app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)
