@@ -27,7 +27,7 @@ from tabia.core.text import quote
 from tabia.server.accounts.accounts import AccountOptions
 from tabia.server.catalog.catalog import Allowed
 from tabia.server.launch import LOCK, RUNNING, Server, bind
-from tabia.server.paths import data_directory
+from tabia.server.paths import server_directory
 from tabia.server.play.lines import player_name
 from tabia.server.web import logs
 from tabia.server.web.app import create_app
@@ -66,7 +66,7 @@ class Options:
     @property
     def directory(self) -> Path:
         """Where the server keeps its data; not where `tabia play` does."""
-        return self.data or data_directory() / "server"
+        return self.data or server_directory()
 
 
 @dataclass(frozen=True)
