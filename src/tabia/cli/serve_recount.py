@@ -25,7 +25,7 @@ def recount(db: DatabaseUrl = None, data: Data = None, write: Write = False) -> 
 
     try:
         from tabia.server.catalog.catalog import Catalog
-        from tabia.server.database.database import FILE, open_database
+        from tabia.server.database.engines import FILE, open_database
         from tabia.server.ratings.recount import recount as counted
         from tabia.server.serve import Options
     except ModuleNotFoundError as error:

@@ -17,8 +17,8 @@ import sqlalchemy as sql
 from tabia.server.accounts import invites, names, passwords, people, privacy, sessions, throttle, tokens
 from tabia.server.accounts.cookies import Cookie, CookieNames, Devices
 from tabia.server.accounts.passwords import Hashing, Passwords
-from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.recent import Recent
+from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.visitor import READ, ROLE_SCOPES, Role, Visitor, stranger
 from tabia.server.clock import Clock
 from tabia.server.database.database import Database, Turn
