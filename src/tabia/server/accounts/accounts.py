@@ -17,6 +17,7 @@ import sqlalchemy as sql
 from tabia.server.accounts import invites, names, passwords, people, privacy, sessions, throttle, tokens
 from tabia.server.accounts.cookies import Cookie, CookieNames, Devices
 from tabia.server.accounts.passwords import Hashing, Passwords
+from tabia.server.accounts.recent import Recent
 from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.visitor import READ, ROLE_SCOPES, Role, Visitor, stranger
 from tabia.server.clock import Clock
@@ -44,6 +45,7 @@ class Accounts:
 
     def __init__(self, database: Database, options: AccountOptions, clock: Clock) -> None:
         self.database, self.options, self.clock = database, options, clock
+        self._recent = Recent(clock)
         self.names = CookieNames(options.secure)
         self.passwords = Passwords(options.hashing)
         secret = secret_key(database, "accounts")
@@ -63,14 +65,24 @@ class Accounts:
 
     # Who asks.
 
-    async def visitor(self, cookies: Mapping[str, str], authorization: str | None, address: str) -> Visitor:
-        """Who sent a request with these cookies or this header; a token that is not valid is refused."""
-        if authorization is not None:
-            return await asyncio.to_thread(self._by_token, authorization, address)
-        secret = cookies.get(self.names.session)
-        if not secret or len(secret) > _LONGEST_SECRET:
+    async def visitor(
+        self, cookies: Mapping[str, str], authorization: str | None, address: str, *, recent: bool = False
+    ) -> Visitor:
+        """Who sent a request with these cookies or this header; a token that is not valid is refused.
+
+        With `recent` the answer may be some seconds old, for requests that come often and change no account.
+        """
+        cookie = cookies.get(self.names.session, "")
+        if authorization is None and not 0 < len(cookie) <= _LONGEST_SECRET:
             return self._stranger(address)
-        return await asyncio.to_thread(self._by_cookie, secret, address)
+        look, kind = (self._by_cookie, "cookie") if authorization is None else (self._by_token, "token")
+        secret = cookie if authorization is None else authorization
+        found, changes = self._recent.find(f"{kind} {secret}", address) if recent else None, self._recent.changes
+        if found is None:
+            found = await asyncio.to_thread(look, secret, address)
+            if found.person is not None:
+                self._recent.keep(f"{kind} {secret}", found, changes)
+        return found
 
     async def ensure_person(self, visitor: Visitor) -> tuple[Visitor, Cookie | None]:
         """The visitor as somebody who can hold a seat: a stranger becomes a guest, with a cookie to set."""
@@ -160,7 +172,10 @@ class Accounts:
                     self.database.take_turn(connection, turn)
                 return work(connection)
 
-        return await asyncio.to_thread(run)
+        try:
+            return await asyncio.to_thread(run)
+        finally:
+            self._recent.clear()
 
     # Inside.
 

@@ -347,7 +347,12 @@ class Hub:
             opened.doubtful = True
             raise
         opened.live, opened.shown, opened.problem = after, shown, None
-        opened.rating_change = changes or opened.rating_change
+        if changes is not None:
+            opened.rating_change = changes
+            opened.cards = await asyncio.to_thread(self._cards, after)
+            opened.shown = shown | {
+                "seats": state.seat_dicts(after, opened.cards, state.seat_names(after, opened.cards))
+            }
         self._broadcast(opened)
         self._search(opened)
         self._schedule(opened)

@@ -6,6 +6,7 @@ A follower that reads slowly does not hold up a game: once its queue is full, it
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,12 @@ class Connections:
     def forget(self, follower: Follower) -> None:
         """It has been closed."""
         self._open.discard(follower)
+
+    async def recheck(self, person: str, is_current: Callable[[Visitor], Awaitable[bool]]) -> None:
+        """Close what a person opened in sessions that have ended."""
+        for follower in [follower for follower in self._open if follower.visitor.person == person]:
+            if not await is_current(follower.visitor):
+                follower.close()
 
     def disconnect(self, *, session: str | None = None, person: str | None = None) -> None:
         """Close what belongs to a session that has ended, or to a person who may not be here any more."""

@@ -141,7 +141,8 @@ async def _visitor(connection: HTTPConnection) -> Visitor:
     if accounts is None:
         return owner()
     address = connection.client.host if connection.client is not None else ""
-    return await accounts.visitor(connection.cookies, connection.headers.get("authorization"), address)
+    often = connection.url.path.startswith("/api/v1/games/")
+    return await accounts.visitor(connection.cookies, connection.headers.get("authorization"), address, recent=often)
 
 
 async def player(request: Request, response: Response) -> Visitor:

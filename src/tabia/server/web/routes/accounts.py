@@ -59,6 +59,12 @@ def _put(response: Response, cookies: list[Cookie]) -> None:
         cookie.put(response)
 
 
+async def _close_ended(request: Request, person: str | None) -> None:
+    """Close the screens and streams of sessions that have ended."""
+    if person is not None:
+        await context.of(request).hub.connections.recheck(person, _accounts(request).is_current)
+
+
 @router.get("/account")
 async def show(request: Request) -> AccountState:
     """Who I am here."""
@@ -105,15 +111,18 @@ async def login(request: Request, response: Response, body: LoginBody) -> Accoun
 
 @router.post("/logout", status_code=204)
 async def logout(request: Request, response: Response) -> None:
-    """Sign out: the session ends at the server too."""
-    _put(response, await _accounts(request).logout(await context.visitor(request)))
+    """Sign out: the session ends at the server too, and so do its screens."""
+    visitor = await context.visitor(request)
+    _put(response, await _accounts(request).logout(visitor))
+    await _close_ended(request, visitor.person)
 
 
 @router.post("/account/password")
 async def change_password(request: Request, response: Response, body: PasswordBody) -> AccountState:
     """Another password; other browsers are signed out."""
-    accounts, visitor, _ = await _member(request)
+    accounts, visitor, person = await _member(request)
     found, cookies = await accounts.change_password(visitor, body.current, body.new)
+    await _close_ended(request, person)
     _put(response, cookies)
     return await _state(accounts, found)
 
@@ -142,6 +151,7 @@ async def delete(request: Request, response: Response, body: DeleteBody) -> None
         await accounts.confirm(visitor, body.password or "")
     await accounts.transact(lambda connection: privacy.delete(connection, person), Turn.FINISHING)
     _put(response, await accounts.logout(visitor))
+    context.of(request).hub.disconnect(person=person)
 
 
 @router.get("/account/sessions")
@@ -157,6 +167,7 @@ async def end_other_sessions(request: Request) -> None:
     """Sign out all other browsers."""
     accounts, visitor, person = await _member(request)
     await accounts.transact(lambda connection: sessions.end_all(connection, person, but=visitor.session))
+    await _close_ended(request, person)
 
 
 @router.delete("/account/sessions/{id}", status_code=204)
@@ -164,6 +175,7 @@ async def end_session(request: Request, id: Id) -> None:
     """Sign out one browser."""
     accounts, _, person = await _member(request)
     await accounts.transact(lambda connection: sessions.end_one(connection, person, id))
+    await _close_ended(request, person)
 
 
 @router.get("/account/tokens")

@@ -24,6 +24,8 @@ IDLE_SECONDS = 150.0
 """How long a screen may be silent; browsers let hidden pages send once a minute."""
 SEND_SECONDS = 20.0
 """How long a screen may take to read one message."""
+CHECK_SECONDS = 60.0
+"""How often the session of a screen is looked up again."""
 MESSAGES_PER_SECOND, BURST = 10.0, 20
 FLOODING = 4429
 _CODES = {401: ENDED, 403: 4403, 429: FLOODING}
@@ -43,7 +45,8 @@ async def live(socket: WebSocket, id: str) -> None:
         await socket.close(code=_CODES.get(error.status, 4404), reason=str(error)[:100])
         return
     await socket.accept()
-    reading, sending = asyncio.create_task(_read(socket)), asyncio.create_task(_send(socket, follower))
+    reading = asyncio.create_task(_read(socket, follower))
+    sending = asyncio.create_task(_send(socket, follower))
     try:
         await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
         code = next((task.result() for task in (reading, sending) if task.done()), None)
@@ -70,10 +73,14 @@ async def _send(socket: WebSocket, follower: Follower) -> int | None:
     return follower.closed
 
 
-async def _read(socket: WebSocket) -> int | None:
-    """Read until the client leaves, is silent for too long, or sends too much; the code to close with."""
-    loop = asyncio.get_running_loop()
+async def _read(socket: WebSocket, follower: Follower) -> int | None:
+    """Read until the client leaves, is silent for too long, or sends too much; the code to close with.
+
+    A session that another process has ended is noticed when the client says that it is still there.
+    """
+    loop, accounts = asyncio.get_running_loop(), context.of_socket(socket).accounts
     tokens, last = float(BURST), loop.time()
+    checked = last
     while True:
         try:
             async with asyncio.timeout(IDLE_SECONDS):
@@ -86,6 +93,10 @@ async def _read(socket: WebSocket) -> int | None:
         tokens, last = min(BURST, tokens + MESSAGES_PER_SECOND * (now - last)) - 1, now
         if tokens < 0:
             return FLOODING
+        if accounts is not None and now - checked > CHECK_SECONDS:
+            checked = now
+            if not await accounts.is_current(follower.visitor):
+                return ENDED
 
 
 @router.get("/games/{id}/stream", response_class=StreamingResponse, responses={200: {"content": _LINES}})
