@@ -3,22 +3,24 @@ import { arrive, isMember } from "../account.js";
 import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
-import { go, href } from "../router.js";
-import { announce, game as catalogGame, store, Subscription, update } from "../store.js";
+import { href } from "../router.js";
+import { announce, game as catalogGame, store, Subscription } from "../store.js";
 import { date, headline, opponents } from "../words.js";
 import { openSignIn } from "../components/sign-in.js";
 import { ratingTiles } from "./person.js";
 import "./account-access.js";
 
 const EXPORT = "/api/v1/account/export";
+const DELETED = "Your account is deleted. Finished games stay, without your name.";
 
 class Account extends Element {
-  static properties = { games: { state: true }, deleting: { state: true }, problem: { state: true }, busy: { state: true } };
+  static properties = { games: { state: true }, deleting: { state: true }, deleted: { state: true }, problem: { state: true }, busy: { state: true } };
 
   constructor() {
     super();
     this.games = /** @type {any[]|null} */ (null);
     this.deleting = false;
+    this.deleted = false;
     this.problem = "";
     this.busy = false;
     this.shown = "";
@@ -50,10 +52,9 @@ class Account extends Element {
     try {
       await api.deleteAccount(password === undefined ? {} : { password });
       await arrive();
-      go("play");
-      await this.updateComplete;
-      update({ notice: "Your account is deleted. Your finished games stay, without your name." });
-      announce("Your account is deleted.");
+      this.deleting = false;
+      this.deleted = true;
+      announce(DELETED);
     } catch (error) {
       this.problem = /** @type {Error} */ (error).message;
     }
@@ -62,7 +63,7 @@ class Account extends Element {
 
   render() {
     const { account } = store;
-    if (account.role === "stranger") return welcome();
+    if (account.role === "stranger") return welcome(this.deleted ? DELETED : "");
     return html`<div class="account"><section class="stack">
         <div class="status"><h1>${account.name}</h1>${account.role === "member" ? nothing : html`<span class="state">${account.role}</span>`}
           <span class="soft">${account.created ? `since ${date(account.created, { dateStyle: "medium" })}` : ""}</span></div>
@@ -100,8 +101,9 @@ function guestNote() {
   return html`<p class="note">${icon("person")}<span>You play as a guest: only this browser knows you. An account keeps your games and ratings.</span><button class="primary" @click=${() => openSignIn("up")}>Create account</button></p>`;
 }
 
-function welcome() {
-  return html`<section class="card join stack"><div><h1>Account</h1><p class="soft">With a name and a password you keep your games and ratings, and appear in the leaderboard. There is no e-mail address.</p></div>
+/** @param {string} news */
+function welcome(news) {
+  return html`<section class="card join stack">${news ? html`<p class="note">${icon("check")}<span>${news}</span></p>` : nothing}<div><h1>Account</h1><p class="soft">With a name and a password you keep your games and ratings, and appear in the leaderboard. There is no e-mail address.</p></div>
     <div class="actions"><button class="primary" @click=${() => openSignIn("up")}>Create an account</button><button @click=${() => openSignIn("in")}>Sign in</button></div></section>`;
 }
 
