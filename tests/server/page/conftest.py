@@ -21,7 +21,7 @@ from playwright import sync_api as playwright
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ROOT = Path(__file__).parents[3]
 GAMES = ("tictactoe", "connect4", "othello", "chinese-checkers", "checkers", str(ROOT / "examples" / "nim.py") + ":Nim")
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 class Server:

@@ -74,6 +74,7 @@ export class OnlinePlay {
       const seats = Array.from({ length: game.seats }, (_, seat) => ({ kind: seat === own ? "human" : "open" }));
       const found = CLOCKS.find(([id]) => id === clock);
       await this.enter(await api.create({ game: game.id, seats, clock: found?.[2] ?? null, rated }));
+      this.view.inviting = false;
       if (store.account?.role === "stranger") await refresh();
     });
   }

@@ -73,6 +73,9 @@ export function game(id) {
   return find(id ?? store.prefs.game) ?? (id ? undefined : find(store.catalog?.default) ?? games[0]);
 }
 
+/** An agent's name for people, where the server gives its id; other names as they are. @param {string} id The game. @param {string} name */
+export const agentName = (id, name) => game(id)?.levels.find((/** @type {any} */ level) => level.id === name)?.name ?? name;
+
 /** A Lit controller that renders its host again whenever the store changes. */
 export class Subscription {
   /** @param {any} host */

@@ -100,7 +100,7 @@ export function viewpoint(game) {
 /** Whom the reader plays: "Club", "Ben and Club". @param {any} game */
 export function opponents(game) {
   const own = viewpoint(game);
-  return game.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (index === own || seat.kind === "open" ? [] : [seat.name])).join(" and ");
+  return game.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (index === own ? [] : [seat.name])).join(" and ");
 }
 
 /** How a game ended, from the reader's side: "You won with four in a row", "You won: Ben resigned". @param {any} state */

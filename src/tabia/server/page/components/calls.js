@@ -6,7 +6,7 @@ import { events } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { href } from "../router.js";
-import { announce, game as catalogGame, store, Subscription } from "../store.js";
+import { agentName, announce, game as catalogGame, store, Subscription } from "../store.js";
 import { timeControl } from "../words.js";
 
 /** A game that the reader opens anyway is not announced: its own screen needs this long. */
@@ -73,9 +73,8 @@ class Calls extends Element {
 
   /** @param {any} data */
   text({ game, opponents, clock, rated, code }) {
-    const entry = catalogGame(game);
-    const name = entry?.name ?? game;
-    const others = opponents.map((/** @type {string} */ who) => entry?.levels.find((/** @type {any} */ level) => level.id === who)?.name ?? who).join(" and ");
+    const name = catalogGame(game)?.name ?? game;
+    const others = opponents.map((/** @type {string} */ who) => agentName(game, who)).join(" and ");
     return code ? `${others} asks you to play ${name}: ${timeControl(clock)}, ${rated ? "rated" : "not rated"}.` : `Your game of ${name} against ${others} is running.`;
   }
 

@@ -12,6 +12,9 @@ export const isFair = (state) => Boolean(state.rated) || hasOthers(state);
 /** Whether somebody else plays, or may come by link. @param {any} state */
 export const hasOthers = (state) => state.seats.some((/** @type {any} */ seat, /** @type {number} */ index) => seat.kind === "open" || (seat.kind === "human" && !mine(state).includes(index)));
 
+/** Whether a seat waits for anybody: an open seat with a name of its own is kept for that person. @param {any} state @param {string[]} colors */
+export const vacant = (state, colors) => state.seats.some((/** @type {any} */ seat, /** @type {number} */ index) => seat.kind === "open" && seat.name === colors[index]);
+
 /** The seats from top to bottom: the reader's own last, where others play. @param {any} state @returns {number[]} */
 function order(state) {
   const all = [...state.seats.keys()];
@@ -42,8 +45,14 @@ function row(state, index, look) {
   const rated = rank(state, index);
   const second = state.clocks ? html`${rated}${rated !== nothing && words.length ? " · " : ""}${words}` : words.length ? words : seat.about || (look.colors?.[index] ?? "");
   return html`<div class="player ${turn ? "turn" : ""} ${seat.kind === "open" ? "vacant" : ""}" data-seat=${index}>${pieceIcon(index, look)}
-    <span class="who-plays"><b>${seat.kind === "open" ? "Open seat" : seat.name}</b><small class=${isAway ? "away" : ""}>${second}</small></span>
+    <span class="who-plays"><b>${presence(state, index)}${seat.kind === "open" && seat.name === look.colors?.[index] ? "Open seat" : seat.name}</b><small class=${isAway ? "away" : ""}>${second}</small></span>
     ${state.clocks ? clock(state, index, look) : rated}</div>`;
+}
+
+/** Whether a person is there, for the eye; absence is also said in words. @param {any} state @param {number} index */
+function presence(state, index) {
+  const known = state.presence?.[index];
+  return typeof known === "boolean" && hasOthers(state) && state.status !== "over" ? html`<i class="presence ${known ? "here" : ""}" aria-hidden="true"></i>` : nothing;
 }
 
 /** The rating; after a rated game the one that it led to, with the change. @param {any} state @param {number} index */
@@ -59,6 +68,7 @@ function note(state, index, turn, isAway, look) {
   const seat = state.seats[index];
   const isOver = state.status === "over";
   const words = [];
+  if (seat.kind === "open" && seat.name !== look.colors?.[index]) words.push("invited");
   if (isFair(state) && mine(state).includes(index) && !(isOver && state.clocks)) words.push("you");
   if (isOver && state.result?.winner === index) words.push("won");
   else if (isAway) words.push(away(state.away_ms?.[index], look));

@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { href } from "../router.js";
-import { announce, game as catalogGame, store, Subscription } from "../store.js";
+import { agentName, announce, game as catalogGame, store, Subscription } from "../store.js";
 import { date, headline, opponents } from "../words.js";
 import { openSignIn } from "../components/sign-in.js";
 import { ratingTiles } from "./person.js";
@@ -77,7 +77,7 @@ class Account extends Element {
   gameList() {
     if (this.games === null) return html`<p class="soft" aria-busy="true">Loading …</p>`;
     if (!this.games.length) return html`<p class="soft">No games yet. <a href=${href("play")}>Play one</a>.</p>`;
-    return html`<ul class="rows">${this.games.map((entry) => html`<li><a href=${entry.result ? href("review", entry.id) : href("play", entry.id)}>${entry.result ? headline(entry) : `In progress${opponents(entry) ? `, against ${opponents(entry)}` : ""}`}</a>
+    return html`<ul class="rows">${this.games.map((entry) => html`<li><a href=${entry.result ? href("review", entry.id) : href("play", entry.id)}>${entry.result ? headline(entry) : inProgress(entry)}</a>
       <small class="soft">${catalogGame(entry.game)?.name ?? entry.game} · ${date(entry.created)}${entry.rated ? " · rated" : ""}</small></li>`)}</ul>
       <p class="gap-top"><a href=${href("review")}>All finished games</a></p>`;
   }
@@ -94,6 +94,12 @@ class Account extends Element {
         ${this.problem ? html`<p class="wrong small" role="alert">${this.problem}</p>` : nothing}
         <div class="actions"><button class="danger" type="submit" ?disabled=${this.busy}>Delete for good</button><button type="button" @click=${() => { this.deleting = false; this.problem = ""; }}>Keep it</button></div></form>` : nothing}</section>`;
   }
+}
+
+/** @param {any} entry */
+function inProgress(entry) {
+  const others = opponents({ ...entry, seats: entry.seats.map((/** @type {any} */ seat) => ({ ...seat, name: agentName(entry.game, seat.name) })) });
+  return others ? `In progress, against ${others}` : "In progress";
 }
 
 /** A guest's games live in one browser until an account claims them. */

@@ -5,7 +5,7 @@ import { html, nothing } from "../lit.js";
 import { href } from "../router.js";
 import { mine, personRating, rating, signed, timeControl } from "../words.js";
 import { chips } from "../components/parts.js";
-import { hasOthers, isFair } from "../components/seats.js";
+import { hasOthers, isFair, vacant } from "../components/seats.js";
 import { openSignIn } from "../components/sign-in.js";
 import { chooseFriend, CLOCKS, friendChoices } from "../online.js";
 
@@ -32,7 +32,7 @@ function ratedCard(view) {
   return html`<section class="card stack tight rated-card"><h2>Rated game</h2>
     ${own?.games ? html`<p class="own-rating"><span class="big">${personRating(own)}</span> ${own.placement ? nothing : html`<a href=${href("leaderboard")}>Leaderboard</a>`}</p>` : nothing}
     ${placement(own)}
-    ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> ${rating({ elo: own.next.rating, error: own.next.deviation })}</p>` : nothing}
+    ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> ${rating(view.game.levels.find((/** @type {any} */ level) => level.id === own.next.agent) ?? { elo: own.next.rating, error: null })}</p>` : nothing}
     <div class="actions"><button class="primary wide-button" ?disabled=${view.online.busy} @click=${() => view.online.rated()}>${icon("play")} ${own?.games ? "Next rated game" : "Play a rated game"}</button></div>
     ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p>`}</section>`;
 }
@@ -63,7 +63,7 @@ function friendCard(view) {
 
 /** The link to the open seat, above the board. @param {any} view @param {any} state */
 export function invitation(view, state) {
-  if (!state?.join) return nothing;
+  if (!state?.join || !vacant(state, view.game.seat_names)) return nothing;
   const link = view.online.link(state);
   return html`<section class="card invitation" aria-label="Invitation"><p>Send this link to the one you want to play with. The game starts when they join. <span class="soft">${facts(state)}</span></p>
     <div class="with-button"><input readonly aria-label="Link to the open seat" .value=${link} @focus=${(/** @type {any} */ event) => event.target.select()}>

@@ -64,7 +64,7 @@ export function sidebar(view, state, look) {
   return html`<section class="card">${players(state, look)}</section>
     <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
       ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
-      <div class="actions gap-top"><button class="plain" @click=${view.share}>Copy link</button>${isHelped ? html`<a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a>` : nothing}</div></section>
+      <div class="actions gap-top">${isHelped ? html`<button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a>` : nothing}</div></section>
     ${isFair(state) ? nothing : html`<section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
       ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`}`;
 }

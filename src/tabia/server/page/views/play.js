@@ -11,9 +11,9 @@ import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
 import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
-import { copied, ending, viewpoint } from "../words.js";
+import { copied, ending, opponents, viewpoint } from "../words.js";
 import { entries } from "../components/overlay.js";
-import { isFair, strip } from "../components/seats.js";
+import { isFair, strip, vacant } from "../components/seats.js";
 import { invitation, onlineActions, onlineSide } from "./play-online.js";
 import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
 import { choices, seatsOf, setup } from "./play-setup.js";
@@ -269,7 +269,7 @@ class Play extends Element {
   status(state) {
     const { own } = this.session;
     if (state.status === "over") return ending(state);
-    if (state.status === "waiting") return "Waiting for an opponent";
+    if (state.status === "waiting") return `Waiting for ${vacant(state, this.game.seat_names) ? "an opponent" : opponents(state)}`;
     const seat = state.seats[state.position.mover];
     if (seat.kind === "agent") return `${seat.name} is thinking …`;
     if (!own.includes(state.position.mover)) return `${seat.name} is to move`;

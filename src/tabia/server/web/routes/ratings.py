@@ -52,7 +52,7 @@ def _rank(id: str, row: Row, person: str | None) -> dict[str, Any]:
         "worst": row.worst,
         "name": own.name,
         **_numbers(own.rating),
-        "error": round(own.rating.error, 1),
+        "error": round(own.rating.error),
         "games": own.games,
         "you": id == person,
     }
@@ -60,8 +60,8 @@ def _rank(id: str, row: Row, person: str | None) -> dict[str, Any]:
 
 def _numbers(rating: Rating) -> dict[str, Any]:
     return {
-        "rating": round(rating.rating, 1),
-        "deviation": round(rating.deviation, 1),
+        "rating": round(rating.rating),
+        "deviation": round(rating.deviation),
         "provisional": rating.deviation > PROVISIONAL,
     }
 
