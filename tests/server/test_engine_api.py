@@ -20,7 +20,6 @@ from tabia.server.errors import Busy
 from tabia.server.learn.runs import Runs
 from tabia.server.web import engine_answers
 from tabia.server.web.context import Context
-
 from tests.server.test_analysis import printed
 from tests.server.test_runs import make_run
 

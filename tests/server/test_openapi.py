@@ -34,6 +34,7 @@ from tabia.server.web.app import create_app
 from tabia.server.web.context import make_context
 from tabia.server.web.openapi import PATH, description
 from tests.server.conftest import make_page
+from tests.server.shared import CHEAP
 
 CHECKS = [
     not_a_server_error,
@@ -64,8 +65,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         data=folder / "data",
         runs=folder / "runs",
         sizes=(1, 4),
-        people=AccountOptions(secure=False),
-        allowed=Allowed(shown=False, agents=("classical:random", "level:*")),
+        people=AccountOptions(secure=False, hashing=CHEAP),
+        allowed=Allowed(shown=False, agents=("classical:random", "classical:mcts-100")),
     )
     app = create_app(parts, page=make_page(folder / "page"))
     server = Server(uvicorn.Config(app, log_level="error", access_log=False, ws="websockets-sansio"))
@@ -104,9 +105,11 @@ def test_every_route_of_the_api_is_described_with_its_answer(running: Running) -
         for method, operation in operations.items():
             good = {status: found for status, found in operation["responses"].items() if status.startswith("2")}
             assert good, (method, path)
-            for found in good.values():
+            for status, found in good.items():
                 schemas = [content.get("schema") for content in found.get("content", {}).values()]
-                assert schemas and all(schemas), f"{method} {path} answers something that is not described"
+                assert (schemas and all(schemas)) or status == "204", (
+                    f"{method} {path} answers something that is not described"
+                )
             refused = operation["responses"]["4XX"]
             assert refused == {"$ref": "#/components/responses/Refused"}
     assert "HTTPValidationError" not in running.described["components"]["schemas"]
@@ -163,7 +166,7 @@ def _name_what_exists(case: Any, running: Running) -> None:
 
 
 def test_answers_are_as_described(running: Running) -> None:
-    assert ask_everything(running, examples=6, seconds=12) > 100
+    assert ask_everything(running, examples=4, seconds=10) > 100
 
 
 @pytest.mark.long

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sql
+from typer.testing import CliRunner
 
+from tabia.cli.main import app
 from tabia.core.elo import expected_score
 from tabia.evaluation.glicko import Rating, Result
+from tabia.server.accounts import privacy
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.clock import ManualClock
-from tabia.server.database.schema import people, ratings, results, seats
-from tabia.server.database.store import DELETED, Saved, Store
+from tabia.server.database.schema import people, ratings, results
+from tabia.server.database.store import Saved, Store
 from tabia.server.ratings import matching, scoring
 from tabia.server.ratings.book import Change, Ratings
 from tabia.server.ratings.leaderboard import Standing, leaderboard
@@ -197,14 +200,8 @@ class Club:
         return found
 
     def delete(self, person: str) -> None:
-        """What the deletion of an account does to games and ratings."""
         with self.store.database.transaction() as connection:
-            taken = seats.c.person_id == person
-            connection.execute(seats.update().where(taken).values(person_id=None, name=DELETED))
-            for column in (results.c.person_id, results.c.opponent_person):
-                connection.execute(results.update().where(column == person).values({column.name: None}))
-            connection.execute(ratings.delete().where(ratings.c.person_id == person))
-            connection.execute(people.delete().where(people.c.id == person))
+            privacy.delete(connection, person)
 
 
 def _seat(player: str) -> dict[str, str | None]:
@@ -319,6 +316,23 @@ def test_a_recount_finds_and_repairs_what_was_changed_by_hand(club: Club) -> Non
     }
     assert not recount(club.catalog, club.store.database).differences
     assert club.rating("a") == before and club.ratings.of("b", "connect4") is None
+
+
+def test_the_command_says_what_differs_and_corrects_it(tmp_path: Path, catalog: Catalog) -> None:
+    def run(*options: str) -> tuple[int, str]:
+        answer = CliRunner().invoke(app, ["serve", "recount", "--data", str(tmp_path), *options])
+        return answer.exit_code, answer.output
+
+    assert run()[0] == 2 and not list(tmp_path.iterdir())  # nothing is created
+    club = Club(tmp_path, catalog)
+    club.play("connect4", "a", "level:summit")
+    assert run() == (0, "1 rated games, 2 ratings and results.\nAll equal.\n")
+    with club.store.database.transaction() as connection:
+        connection.execute(ratings.update().values(games=7))
+    code, text = run()
+    assert code == 1 and "differs: rating a connect4" in text and "--write" in text
+    assert run("--write")[0] == 0 and run()[0] == 0
+    club.store.close()
 
 
 def _lonely_rating(person: str) -> dict[str, object]:

@@ -179,7 +179,7 @@ def test_wrong_methods_are_refused(client: TestClient, game: dict[str, Any]) -> 
     for method, path in addresses(client, game["id"]):
         if method == "WEBSOCKET":
             continue
-        answer = client.request("DELETE", path)
+        answer = client.request("PUT", path)
         assert answer.status_code == 405 and answer.json()["detail"]
 
 

@@ -23,6 +23,9 @@ from tabia.cli import (
     play,
     rate,
     serve,
+    serve_data,
+    serve_people,
+    serve_recount,
     train,
 )
 from tabia.cli.groups import CommandGroup
@@ -39,6 +42,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("play", rich_help_panel=_PLAY)(play.play)
+serve.app.add_typer(serve_people.app, name="people")
+serve.app.command("invite")(serve_people.invite)
+serve.app.command("backup")(serve_data.backup)
+serve.app.command("restore")(serve_data.restore)
+serve.app.command("recount")(serve_recount.recount)
 app.add_typer(serve.app, name="serve", rich_help_panel=_PLAY)
 app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)

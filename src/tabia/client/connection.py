@@ -39,9 +39,7 @@ class Connection:
     def __init__(self, url: str, token: str | None = None, *, timeout: float = 60.0, patience: float = 60.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise TabiaError(
-                f"A server's address starts with http:// or https://, as http://127.0.0.1:8765, not {url!r}."
-            )
+            raise TabiaError(f"A server's address is like http://127.0.0.1:8765 or https://example.org, not {url!r}.")
         if token is not None and parts.scheme == "http" and parts.hostname not in _LOCAL:
             raise TabiaError("A token is a password: send it by https:// only, or to this computer.")
         self.url = f"{parts.scheme}://{parts.netloc}/api/v1"

@@ -27,7 +27,7 @@ from tabia.core.text import quote
 from tabia.server.accounts.accounts import AccountOptions
 from tabia.server.catalog.catalog import Allowed
 from tabia.server.launch import LOCK, RUNNING, Server, bind
-from tabia.server.paths import data_directory
+from tabia.server.paths import server_directory
 from tabia.server.play.lines import player_name
 from tabia.server.web import logs
 from tabia.server.web.app import create_app
@@ -66,7 +66,7 @@ class Options:
     @property
     def directory(self) -> Path:
         """Where the server keeps its data; not where `tabia play` does."""
-        return self.data or data_directory() / "server"
+        return self.data or server_directory()
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ class Serving:
         files.write_atomic(data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
         place = self._reach.url if options.proxy else f"{self._reach.url}:{port}"
         self._say(f"Tabia serves {place}/ (SIGTERM or Ctrl-C stops it).")
-        asyncio.run(self._run(self._server, listening, context))
+        with context.store.database.claim():
+            asyncio.run(self._run(self._server, listening, context))
         context.worker.join()
         self._say("Stopped; all moves are saved.")
 

@@ -14,11 +14,11 @@ from typing import TypeVar
 
 import sqlalchemy as sql
 
-from tabia.server.accounts import invites, names, passwords, people, sessions, tokens
+from tabia.server.accounts import invites, names, passwords, people, privacy, sessions, throttle, tokens
 from tabia.server.accounts.cookies import Cookie, CookieNames, Devices
 from tabia.server.accounts.passwords import Hashing, Passwords
-from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.recent import Recent
+from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.visitor import READ, ROLE_SCOPES, Role, Visitor, stranger
 from tabia.server.clock import Clock
 from tabia.server.database.database import Database, Turn
@@ -55,6 +55,13 @@ class Accounts:
     def close(self) -> None:
         """End the threads that hash."""
         self.passwords.close()
+
+    def clean(self) -> None:
+        """Remove expired sessions, the guests that nobody can be any more, and old attempts."""
+        with self.database.transaction() as connection:
+            self.database.take_turn(connection, Turn.FINISHING)
+            privacy.remove_lost_guests(connection, self.clock)
+            throttle.remove_old(connection, self.clock)
 
     # Who asks.
 

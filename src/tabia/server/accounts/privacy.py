@@ -6,7 +6,6 @@ Deleting leaves the games, because others played them too: the seat has nobody's
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from tabia.server.accounts import tokens as person_tokens
 from tabia.server.accounts.visitor import Role
 from tabia.server.clock import Clock
 from tabia.server.database.schema import games, invites, moves, people, ratings, results, seats, sessions, tokens
-from tabia.server.database.store import DELETED
+from tabia.server.database.store import DELETED, anonymized
 
 
 def export(connection: sql.Connection, person: str) -> dict[str, Any]:
@@ -74,24 +73,9 @@ def _anonymize_games(connection: sql.Connection, gone: Sequence[str]) -> None:
     for row in connection.execute(query.where(seats.c.person_id.in_(gone))).all():
         if row.result is not None and row.name:
             held = connection.execute(sql.select(games.c.result).where(games.c.id == row.game_id)).scalar_one()
-            text = json.dumps(_without(json.loads(held), row.name))
+            text = json.dumps(anonymized(json.loads(held), row.name))
             connection.execute(games.update().where(games.c.id == row.game_id).values(result=text))
     connection.execute(seats.update().where(seats.c.person_id.in_(gone)).values(person_id=None, name=DELETED))
-
-
-def _without(value: Any, name: str) -> Any:
-    """A JSON value whose texts do not have a name as a word of its own.
-
-    >>> _without({"text": "Ada won against Adam", "names": ["Ada", "Adam"]}, "Ada")
-    {'text': 'deleted won against Adam', 'names': ['deleted', 'Adam']}
-    """
-    if isinstance(value, str):
-        return re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", DELETED, value)
-    if isinstance(value, list):
-        return [_without(item, name) for item in value]
-    if isinstance(value, dict):
-        return {key: _without(item, name) for key, item in value.items()}
-    return value
 
 
 def _games(connection: sql.Connection, person: str) -> list[str]:

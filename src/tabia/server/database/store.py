@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -73,6 +74,7 @@ class Store:
         """Save within a transaction, which may save other games too."""
         if saved.result is not None:
             self.database.take_turn(connection, Turn.FINISHING)
+        saved = _without_deleted(connection, saved)
         query = sql.select(games.c.finished).where(games.c.id == saved.id)
         old = connection.execute(query).first()
         saved = replace(saved, finished=_finished(connection, saved, None if old is None else old.finished))
@@ -157,27 +159,48 @@ def _save_moves(connection: sql.Connection, saved: Saved) -> None:
 
 
 def _save_seats(connection: sql.Connection, saved: Saved) -> None:
-    """The people at the seats; one whose account was deleted meanwhile is not written again."""
-    taken = [(seat, place.get("person"), place.get("name")) for seat, place in enumerate(saved.seats)]
-    wanted = {seat: (person, name) for seat, person, name in taken if person is not None or name is not None}
-    query = sql.select(seats.c.seat, seats.c.person_id, seats.c.name).where(seats.c.game_id == saved.id)
-    held = {row.seat: (row.person_id, row.name) for row in connection.execute(query)}
-    if wanted == held:
-        return
-    ids = {person for person, _ in wanted.values() if person is not None}
-    known = set(connection.execute(sql.select(people.c.id).where(people.c.id.in_(ids))).scalars())
+    """The people at the seats."""
     rows = [
-        {
-            "game_id": saved.id,
-            "seat": seat,
-            "person_id": person if person in known else None,
-            "name": name if person is None or person in known else DELETED,
-        }
-        for seat, (person, name) in wanted.items()
+        {"game_id": saved.id, "seat": seat, "person_id": place.get("person"), "name": place.get("name")}
+        for seat, place in enumerate(saved.seats)
+        if place.get("person") is not None or place.get("name") is not None
     ]
-    connection.execute(seats.delete().where(seats.c.game_id == saved.id))
-    if rows:
-        connection.execute(seats.insert(), rows)
+    held = connection.execute(sql.select(seats).where(seats.c.game_id == saved.id).order_by(seats.c.seat)).mappings()
+    if rows != [dict(row) for row in held]:
+        connection.execute(seats.delete().where(seats.c.game_id == saved.id))
+        if rows:
+            connection.execute(seats.insert(), rows)
+
+
+def _without_deleted(connection: sql.Connection, saved: Saved) -> Saved:
+    """A game without the people whose accounts were deleted while it was in memory."""
+    ids = {place.get("person") for place in saved.seats} - {None}
+    if not ids:
+        return saved
+    # The lock keeps an account until the seat that refers to it is stored.
+    query = sql.select(people.c.id).where(people.c.id.in_(ids)).with_for_update(read=True, key_share=True)
+    gone = ids - set(connection.execute(query).scalars())
+    result, places = saved.result, []
+    for place in saved.seats:
+        is_gone = place.get("person") in gone
+        result = anonymized(result, place["name"]) if is_gone and place.get("name") else result
+        places.append({**place, "person": None, "name": DELETED} if is_gone else place)
+    return replace(saved, seats=places, result=result)
+
+
+def anonymized(value: Any, name: str) -> Any:
+    """A JSON value whose texts do not have a name as a word of its own.
+
+    >>> anonymized({"text": "Ada won against Adam", "names": ["Ada", "Adam"]}, "Ada")
+    {'text': 'deleted won against Adam', 'names': ['deleted', 'Adam']}
+    """
+    if isinstance(value, str):
+        return re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", DELETED, value)
+    if isinstance(value, list):
+        return [anonymized(item, name) for item in value]
+    if isinstance(value, dict):
+        return {key: anonymized(item, name) for key, item in value.items()}
+    return value
 
 
 def _all_saved(connection: sql.Connection, query: sql.Select[Any]) -> list[Saved]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -19,10 +20,13 @@ from tabia.server.analysis.worker import Worker
 from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.clock import Clock
 from tabia.server.database.store import Store
+from tabia.server.errors import StoreError
 from tabia.server.learn.runs import Runs
 from tabia.server.play.hub import Hub
 from tabia.server.ratings.book import Ratings
 from tabia.server.web.limits import Limits, NoLimits
+
+_DAY = 86400.0  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +98,24 @@ def make_context(
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Close everything when the server stops; running trainings save and stop."""
-    yield
     context = cast(Context, app.state.context)
+    cleaning = asyncio.create_task(_clean_daily(context))
+    yield
+    cleaning.cancel()
     context.worker.close()
     await context.hub.close()
     await context.runs.close()
     if context.accounts is not None:
         context.accounts.close()
     context.store.close()
+
+
+async def _clean_daily(context: Context) -> None:
+    """Remove what nobody can use any more, at the start and once a day."""
+    while context.accounts is not None:
+        with suppress(StoreError):  # tried again tomorrow
+            await asyncio.to_thread(context.accounts.clean)
+        await asyncio.sleep(_DAY)
 
 
 def of(connection: HTTPConnection) -> Context:

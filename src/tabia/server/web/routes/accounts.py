@@ -149,7 +149,7 @@ async def delete(request: Request, response: Response, body: DeleteBody) -> None
     assert person is not None
     with accounts.passwords.queued():
         await accounts.confirm(visitor, body.password or "")
-    await accounts.transact(lambda connection: privacy.delete(connection, person))
+    await accounts.transact(lambda connection: privacy.delete(connection, person), Turn.FINISHING)
     _put(response, await accounts.logout(visitor))
     context.of(request).hub.disconnect(person=person)
 
@@ -242,4 +242,4 @@ async def remove_bot(request: Request, name: Name) -> None:
             raise NotFound("You have no bot with this name.")
         privacy.delete(connection, row.id)
 
-    await accounts.transact(remove)
+    await accounts.transact(remove, Turn.FINISHING)

@@ -58,10 +58,10 @@ async def analyze(
     exact_too: Annotated[int, Query(alias="exact", ge=0, le=1)] = 0,
 ) -> Response:
     """What `tabia analyze --json` says, and the truth about every move where a solver knows it."""
-    parts = context.of(request)
+    parts, asker = context.of(request), await _asker(request)
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, simulations)
-    await _charge(request, spec)
+    parts.limits.simulations(asker, simulations_of(spec))
     return JSONResponse(await while_connected(request, _analyzed(parts, session, spec, exact_too=bool(exact_too))))
 
 
@@ -80,11 +80,11 @@ async def review(
     request: Request, _: OneAnalysis, game: GameId, moves: Moves = "", agent: AgentId | None = None
 ) -> StreamingResponse:
     """Every position of a game, then the moves that mattered, as server-sent events."""
-    parts, visitor = context.of(request), await _asker(request)
+    parts, asker = context.of(request), await _asker(request)
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, None)
     cost = simulations_of(spec)
-    return events(reviewed(parts, session, spec, afford=lambda: parts.limits.afford(visitor, cost)))
+    return events(reviewed(parts, session, spec, afford=lambda: parts.limits.afford(asker, cost)))
 
 
 @router.get("/explain", response_model=answers.ExplanationAnswer)
@@ -97,10 +97,10 @@ async def explain(
     simulations: Simulations = 64,
 ) -> Response:
     """One position three ways."""
-    parts = context.of(request)
+    parts, asker = context.of(request), await _asker(request)
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, simulations)
-    await _charge(request, spec)
+    parts.limits.simulations(asker, simulations_of(spec))
     return JSONResponse(await while_connected(request, explained(parts, session, spec, simulations or 64)))
 
 
@@ -108,11 +108,6 @@ async def _asker(request: Request) -> Visitor:
     visitor = await context.visitor(request)
     visitor.require(ANALYZE)
     return visitor
-
-
-async def _charge(request: Request, spec: str) -> None:
-    """Count the simulations of a visitor who may ask for analyses."""
-    context.of(request).limits.simulations(await _asker(request), simulations_of(spec))
 
 
 async def _line(parts: Context, game: str, moves: str) -> Session:

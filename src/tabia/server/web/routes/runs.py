@@ -58,10 +58,10 @@ async def estimate(
     request: Request, game: GameId, recipe: Annotated[str, Query(min_length=1, max_length=100)]
 ) -> Response:
     """How long a training would take here."""
-    parts = context.of(request)
-    found = parts.catalog.game(game).game.id
+    runs = await _allowed(request)
+    found = context.of(request).catalog.game(game).game.id
     _check_recipe(found, recipe)
-    return JSONResponse(await (await _allowed(request)).trainings.estimate(found, recipe))
+    return JSONResponse(await runs.trainings.estimate(found, recipe))
 
 
 @router.get("/runs/{name}", response_model=answers.RunDetailAnswer)
@@ -129,12 +129,12 @@ async def resume(request: Request, name: Name, body: ResumeBody | None = None) -
 @router.get("/runs/{name}/proof", response_model=answers.ProofAnswer)
 async def proof(request: Request, name: Name) -> Response:
     """Whether any line of moves beats the newest network of a run."""
-    parts = context.of(request)
-    run = await asyncio.to_thread(parts.runs.read, name)
-    game = parts.catalog.game(run.game).game.id
+    runs = await _allowed(request)
+    run = await asyncio.to_thread(runs.read, name)
+    game = context.of(request).catalog.game(run.game).game.id
     if game not in PROVABLE:
         raise Refused(f"{game} has too many lines to play them all out; only {', '.join(PROVABLE)} can be proved.")
-    return JSONResponse(await (await _allowed(request)).trainings.prove(game, parts.runs.weights(name)))
+    return JSONResponse(await runs.trainings.prove(game, runs.weights(name)))
 
 
 @router.get("/recipes", response_model=list[answers.RecipeAnswer])
