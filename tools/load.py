@@ -18,6 +18,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -307,13 +308,13 @@ async def measure(options: argparse.Namespace, data: Path) -> bool:
         print("           count      p50      p95      p99      max  (ms)")
         print(percentiles("moves", counts.moves))
         print(percentiles("replies", counts.replies))
-        print(
-            f"{counts.games} games, {kept:,} acknowledged moves, all there once; errors: {dict(counts.errors) or 'none'}"
-        )
+        print(f"{counts.games} games, {kept:,} acknowledged moves, all there once")
+        print(f"errors: {dict(counts.errors) or 'none'}")
         print(await overload(players[0].http))
     finally:
         code = server.stop()
-    print(f"SIGTERM: exit code {code}")
+    spent = [sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    print(f"SIGTERM: exit code {code}; CPU seconds: server {spent[0]:.0f}, players {spent[1]:.0f}")
     slow = percentile(counts.replies, 0.95) > REPLY_BAR or percentile(counts.moves, 0.95) > MOVE_BAR
     return not slow and not counts.errors and code == 0
 
