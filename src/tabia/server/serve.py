@@ -152,7 +152,7 @@ class Serving:
             data=options.database or data,
             runs=options.runs,
             people=AccountOptions(secure=self._reach.edge.secure, invite_only=options.invite_only),
-            limits=Limits(Rates(address=Rate(options.address_limit, max(options.address_limit / 4, 20)))),
+            limits=Limits(_rates(options.address_limit)),
             allowed=Allowed(shown=not options.games, agents=options.agents or ("*",)),
         )
         listening = self._listen()
@@ -196,6 +196,15 @@ class Serving:
             timeout_graceful_shutdown=ANSWER_SECONDS,
             limit_concurrency=_CONNECTIONS,
         )
+
+
+def _rates(address_limit: int) -> Rates:
+    """The limits, those of an address as large as the operator says."""
+    return Rates(
+        address=Rate(address_limit, address_limit / 4),
+        stranger=Rate(address_limit / 40, address_limit / 20),
+        sockets_of_address=max(address_limit // 3, 20),
+    )
 
 
 def warm_defaults(context: Context) -> None:
