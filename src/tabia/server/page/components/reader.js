@@ -44,17 +44,26 @@ class Reader extends Element {
     }
   }
 
+  /** What a guest can become. */
+  guest() {
+    const open = (/** @type {"in"|"up"} */ mode) => () => {
+      this.menu = false;
+      openSignIn(mode);
+    };
+    return html`<button class="primary" @click=${open("up")}>Create an account</button><button @click=${open("in")}>Sign in</button>`;
+  }
+
   render() {
     const { account } = store;
     if (!account) return nothing;
-    if (!isMember()) return html`<button class="sign-in-button" @click=${() => openSignIn("in")}>${icon("person")}<span>Sign in</span></button>`;
+    if (account.role === "stranger") return html`<button class="sign-in-button" @click=${() => openSignIn("in")}>${icon("person")}<span>Sign in</span></button>`;
     const chosen = game();
     const rated = chosen && ownRating(chosen.id);
     return html`<div class="menu"><button class="reader" aria-haspopup="true" aria-expanded=${this.menu ? "true" : "false"} @click=${() => { this.menu = !this.menu; }}>${icon("person")}<span>${account.name}</span></button>
       ${this.menu ? html`<div class="panel card reader-panel" @click=${(/** @type {any} */ event) => { if (event.target.closest("a")) this.menu = false; }}>
         <p><b>${account.name}</b>${account.role === "operator" ? html` <span class="state">operator</span>` : nothing}<br><span class="soft small">${rated?.games ? `${chosen.name}: ${personRating(rated)}` : chosen ? `Not rated in ${chosen.name} yet` : ""}</span></p>
-        <nav aria-label="Your pages"><a href=${href("people", account.name)}>${icon("graph")} Profile</a><a href=${href("account")}>${icon("settings")} Account</a></nav>
-        <button @click=${this.leave}>${icon("exit")} Sign out</button></div>` : nothing}</div>`;
+        <nav aria-label="Your pages">${isMember() ? html`<a href=${href("people", account.name)}>${icon("graph")} Profile</a>` : nothing}<a href=${href("account")}>${icon("settings")} Account</a></nav>
+        ${isMember() ? html`<button @click=${this.leave}>${icon("exit")} Sign out</button>` : this.guest()}</div>` : nothing}</div>`;
   }
 }
 

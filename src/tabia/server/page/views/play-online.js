@@ -32,7 +32,7 @@ function ratedCard(view) {
   return html`<section class="card stack tight rated-card"><h2>Rated game</h2>
     ${own?.games ? html`<p class="own-rating"><span class="big">${personRating(own)}</span> ${own.placement ? nothing : html`<a href=${href("leaderboard")}>Leaderboard</a>`}</p>` : nothing}
     ${placement(own)}
-    ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> ${rating(view.game.levels.find((/** @type {any} */ level) => level.id === own.next.agent) ?? { elo: own.next.rating, error: null })}</p>` : nothing}
+    ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> <span class="rank">${rating(view.game.levels.find((/** @type {any} */ level) => level.id === own.next.agent) ?? { elo: own.next.rating, error: null })}</span></p>` : nothing}
     <div class="actions"><button class="primary wide-button" ?disabled=${view.online.busy} @click=${() => view.online.rated()}>${icon("play")} ${own?.games ? "Next rated game" : "Play a rated game"}</button></div>
     ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p>`}</section>`;
 }
@@ -82,6 +82,7 @@ export function onlineActions(view, state) {
   if (state.status === "over") return overActions(view, state);
   const seat = mine(state)[0];
   if (seat === undefined) return html`<div class="actions main-actions"><p class="soft">You are watching.</p><button @click=${() => view.online.home()}>${icon("plus")} New game</button></div>`;
+  if (state.seats.length > 2) return html`<div class="actions main-actions"><p class="soft">With more than two seats there are no draws and no resignation.</p></div>`;
   const offered = state.draw_offer;
   const isAsked = typeof offered === "number" && offered !== seat;
   return html`<div class="actions main-actions">

@@ -1,6 +1,7 @@
 /**
  * <tabia-play>: the board first. A game is created by its first move, or by Start where an agent moves first.
  */
+import { isShared } from "../account.js";
 import { api } from "../api.js";
 import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
@@ -79,12 +80,13 @@ class Play extends Element {
         this.face(opened);
         return undefined;
       }
-      if (place.id) this.message = "This game is not here any more. The board is ready for a new one.";
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
       return undefined;
     }
-    return this.fresh();
+    await this.fresh();
+    if (place.id) this.message = isShared() ? "There is no such game here, or it is private. The board is ready for a new one." : "This game is not here any more. The board is ready for a new one.";
+    return undefined;
   }
 
   /** An empty board, ready to play. */
