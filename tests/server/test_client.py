@@ -24,6 +24,7 @@ from tabia.server.accounts import invites
 from tabia.server.accounts.accounts import AccountOptions
 from tabia.server.catalog.catalog import Allowed
 from tabia.server.launch import Server
+from tabia.server.web import rating_answers
 from tabia.server.web.app import create_app
 from tabia.server.web.context import Context, make_context
 from tests.server.conftest import make_page
@@ -109,6 +110,9 @@ def test_rated_games_change_the_rating_and_the_leaderboard(live: Live) -> None:
         assert own["games"] == number + 1 and change["after"] == round(own["rating"])
         assert own["placement"] is None or own["placement"]["played"] == number + 1
     table, profile = client.ratings("connect4"), client.person("ADA")
+    answers = (rating_answers.LeaderboardAnswer, table), (rating_answers.ProfileAnswer, profile)
+    for model, answer in (*answers, (rating_answers.OwnRatingAnswer, own)):
+        model.model_validate(answer)
     assert [(row["name"], row["you"], row["games"]) for row in table["people"]] == [("Ada", True, 3)]
     assert [agent["rating"] for agent in table["agents"]] == [0, 422]
     assert profile["ratings"][0]["rating"] == table["people"][0]["rating"]

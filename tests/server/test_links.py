@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sql
 from starlette.websockets import WebSocketDisconnect
 
+from tabia.server.database.store import Saved, Store
+from tabia.server.database.writer import Writer
 from tabia.server.errors import Unavailable
 from tests.server.club import ME, OPEN, Club, pair
 from tests.server.conftest import wait
@@ -238,3 +244,75 @@ def test_a_move_whose_save_failed_is_not_acknowledged_and_can_be_sent_again(
     assert ann.move(game, 0, 4).status_code == 200
     saved = club.parts.store.load(game)
     assert saved is not None and saved.actions == (4,)
+
+
+def test_a_rated_game_ends_with_the_new_ratings_which_a_restart_keeps(club: Club) -> None:
+    ann, ben, game = pair(club, game="connect4", rated=True, clock={"initial_s": 300, "increment_s": 3})
+    assert ann.post(f"games/{game}/undo", ply=0).status_code == 422
+    assert ann.get(f"games/{game}/hint", ply=0).status_code == 422
+    assert ann.move(game, 0, 3).status_code == 200
+    over = ben.state(f"games/{game}/resign", ply=1)
+    winner, loser = over["rating_change"]
+    assert winner["change"] > 0 > loser["change"] and winner["after"] == winner["before"] + winner["change"]
+    assert [seat["elo"] for seat in over["seats"]] == [winner["after"], loser["after"]]
+    assert over["seats"][0]["error"] == winner["deviation"]
+    club.restart()
+    again = ann.see(game)
+    assert again["rating_change"] == over["rating_change"] and again["seats"] == over["seats"]
+    saved = club.parts.store.load(game)
+    assert saved is not None and saved.finished is not None and saved.ended_by == "resignation"
+
+
+def test_a_canceled_game_is_not_rated(club: Club) -> None:
+    ann = club.person()
+    state = ann.start(ME, OPEN, game="connect4", rated=True)
+    canceled = ann.state(f"games/{state['id']}/resign", ply=0)
+    assert canceled["rated"] is False and canceled["rating_change"] is None
+
+
+def test_games_that_wait_for_the_disk_share_one_commit(tmp_path: Path) -> None:
+    """All of them are stored, each with its own number; one that cannot be stored does not spoil the others."""
+    store = Store(tmp_path)
+    commits, real = [], store.database.transaction
+
+    @contextmanager
+    def slow() -> Iterator[sql.Connection]:
+        with real() as connection:
+            yield connection
+        commits.append(1)
+        time.sleep(0.02)  # a disk
+
+    store.database.transaction = slow  # type: ignore[method-assign]
+    writer = Writer(store)
+    games = [
+        Saved(
+            id=str(number),
+            game="tictactoe",
+            rules=1,
+            seed=number,
+            seats=[{"kind": "human", "agent": None}] * 2,
+            opening=0,
+            created="2026-11-16T12:00:00.000+00:00",
+            version=1,
+            resigned=0,
+            actions=(number % 9,),
+            result={"text": "over"},
+        )
+        for number in range(60)
+    ]
+    futures = [writer.save(game) for game in games]
+    numbers = [future.result(20).finished for future in futures]
+    assert sorted(numbers) == list(range(1, 61)) and len(commits) <= 10
+
+    def fail(connection: sql.Connection, saved: Saved) -> None:
+        raise RuntimeError("bad")
+
+    bad, good = writer.save(games[0], fail), [writer.save(game) for game in games[1:5]]
+    assert all(future.result(20).id for future in good)
+    with pytest.raises(RuntimeError, match="bad"):
+        bad.result(20)
+    writer.close()
+    assert {saved.id for saved in store.listed(limit=100)} == {game.id for game in games}
+    with pytest.raises(Unavailable, match="stopping"):
+        writer.save(games[0])
+    store.close()

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tabia.cli import serve_data, serve_people
+
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all of them.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free one.")]
 Domain = Annotated[
@@ -49,6 +51,10 @@ Data = Annotated[
 
 
 app = typer.Typer(no_args_is_help=False)
+app.add_typer(serve_people.app, name="people")
+app.command("invite")(serve_people.invite)
+app.command("backup")(serve_data.backup)
+app.command("restore")(serve_data.restore)
 
 
 @app.callback(invoke_without_command=True)
@@ -80,10 +86,14 @@ def serve(
       [bold]tabia serve --proxy --domain games.example.org --db postgresql://tabia@localhost/tabia[/]
       [bold]tabia serve --games connect4 --games othello --agents 'level:*' --invite-only[/]
     """
-    if ctx.invoked_subcommand is not None:
-        return
     from tabia.core.errors import TabiaError
 
+    if ctx.invoked_subcommand is not None:
+        given = [name for name in ctx.params if _is_typed(ctx, name)]
+        if given:
+            option = given[0].replace("_", "-")
+            raise TabiaError(f"Write --{option} behind {ctx.invoked_subcommand}, or leave it out.")
+        return
     try:
         from tabia.server.serve import STOP_SECONDS, Options, Serving
     except ModuleNotFoundError as error:
@@ -109,3 +119,9 @@ def serve(
     serving = Serving(options, typer.echo)
     with interrupts.on_interrupt(serving.stop, seconds=STOP_SECONDS):
         serving.run()
+
+
+def _is_typed(ctx: typer.Context, name: str) -> bool:
+    """Whether an option is on the command line, and not from the environment or a default."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

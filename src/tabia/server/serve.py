@@ -162,7 +162,8 @@ class Serving:
         files.write_atomic(data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
         place = self._reach.url if options.proxy else f"{self._reach.url}:{port}"
         self._say(f"Tabia serves {place}/ (SIGTERM or Ctrl-C stops it).")
-        asyncio.run(self._run(self._server, listening, context))
+        with context.store.database.claim():
+            asyncio.run(self._run(self._server, listening, context))
         context.worker.join()
         self._say("Stopped; all moves are saved.")
 

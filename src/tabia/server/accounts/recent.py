@@ -12,7 +12,7 @@ from dataclasses import replace
 from tabia.server.accounts.visitor import Visitor
 from tabia.server.clock import Clock
 
-SECONDS = 10.0
+SECONDS = 60.0
 MOST = 4096
 
 

@@ -202,13 +202,15 @@ def _database(where: Path | str) -> Database:
 
 def _configure(connection: Any, record: Any) -> None:
     """A commit returns once the disk has it; a file that another program keeps in WAL mode is refused."""
-    cursor = connection.cursor()
-    mode = cursor.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
-    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-    if mode != "delete":
-        raise StoreError(f"The database is in journal mode {mode} and another program uses it; close that program.")
+    try:
+        mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+        if mode != "delete":
+            raise StoreError(f"The database is in journal mode {mode} and another program uses it; close that program.")
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+    except Exception:
+        connection.close()  # nobody else knows it yet
+        raise
 
 
 def _begin(connection: sql.Connection) -> None:

@@ -58,7 +58,7 @@ class Writer:
     def _run(self) -> None:
         while (first := self._jobs.get()) is not None:
             jobs, last = self._taken(first)
-            self._write(jobs)
+            self._write([job for job in jobs if job.future.set_running_or_notify_cancel()])
             if last:
                 return
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from tabia.server.web.answers import Answer
 
 
@@ -63,7 +65,7 @@ class ChoiceAnswer(Answer):
     winrate: float | None
 
 
-class MoveInfo(Answer):
+class AnalyzedMove(Answer):
     """A move of an analysis; `scoreLead` is there for agents that know exact scores."""
 
     move: str
@@ -73,13 +75,13 @@ class MoveInfo(Answer):
     prior: float | None
     policy: float | None
     pv: list[str]
-    scoreLead: int | None = None  # noqa: N815 (KataGo's name)
+    score_lead: int | None = Field(None, alias="scoreLead")
 
 
-class RootInfo(Answer):
+class AnalyzedPosition(Answer):
     """The position of an analysis; `expected` is by seat, from -1 to 1."""
 
-    currentPlayer: int | None  # noqa: N815
+    current_player: int | None = Field(alias="currentPlayer")
     visits: int
     winrate: float | None
     expected: list[float] | None
@@ -90,7 +92,7 @@ class AnalysisLine(Answer):
     """One line of a streamed analysis; a stream that fails ends with a line of `id` and `error`."""
 
     id: str
-    turnNumber: int  # noqa: N815
-    isDuringSearch: bool  # noqa: N815
-    moveInfos: list[MoveInfo]  # noqa: N815
-    rootInfo: RootInfo  # noqa: N815
+    turn_number: int = Field(alias="turnNumber")
+    during_search: bool = Field(alias="isDuringSearch")
+    moves: list[AnalyzedMove] = Field(alias="moveInfos")
+    position: AnalyzedPosition = Field(alias="rootInfo")

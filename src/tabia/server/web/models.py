@@ -113,8 +113,8 @@ class AnalyzeBody(EngineBody):
     """A line and the turns of it that are analyzed, the last one if none are given; the names are KataGo's."""
 
     id: Annotated[str, Field(max_length=80)] = ""
-    analyzeTurns: Annotated[list[Ply], Field(min_length=1, max_length=200)] | None = None  # noqa: N815
-    reportDuringSearch: bool = False  # noqa: N815
+    turns: Annotated[list[Ply], Field(min_length=1, max_length=200)] | None = Field(None, alias="analyzeTurns")
+    during_search: bool = Field(False, alias="reportDuringSearch")
 
 
 class ImportBody(Body):

@@ -27,7 +27,12 @@ from tabia.server.web.models import AnalyzeBody, ChooseBody, EngineBody
 
 router = APIRouter(prefix="/api/v1")
 _DURING = (16, 128)  # the sizes of search that are reported on the way to a larger one
-_LINES = {"application/x-ndjson": {"schema": {"type": "string"}}}
+_LINES = {
+    "application/x-ndjson": {
+        "schema": {"type": "string"},
+        "x-line-schema": engine_answers.AnalysisLine.model_json_schema(),
+    }
+}
 
 
 @router.post("/choose", response_model=engine_answers.ChoiceAnswer)
@@ -64,7 +69,7 @@ async def analyze(request: Request, body: AnalyzeBody, _: OneAnalysis) -> Stream
     """Positions of a line as lines of JSON, with the fields of KataGo's analysis engine."""
     parts, asker = context.of(request), await _asker(request)
     session = await asyncio.to_thread(line, parts.catalog, body.game, body.moves)
-    turns = [session.ply] if body.analyzeTurns is None else body.analyzeTurns
+    turns = [session.ply] if body.turns is None else body.turns
     if any(turn > session.ply for turn in turns):
         raise Refused(f"The line has {session.ply} moves, so the turns are from 0 to {session.ply}.")
     spec = (await asyncio.to_thread(_chosen, parts, session, body))[1]
@@ -77,7 +82,7 @@ async def _lines(
 ) -> AsyncIterator[str]:
     """One line per position, or several if the search is reported on its way; a refusal is a line too."""
     size = simulations_of(spec)
-    before = [with_simulations(spec, few) for few in _DURING if few < size] if body.reportDuringSearch else []
+    before = [with_simulations(spec, few) for few in _DURING if few < size] if body.during_search else []
     try:
         for session in positions:
             for asked in [spec] if session.over else [*before, spec]:
