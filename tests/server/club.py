@@ -90,14 +90,14 @@ class Club:
     def advance(self, seconds: float) -> None:
         """Let time pass, and let the server look at its clocks."""
         self.clock.advance(seconds)
-        self.call(self.parts.hub.tick)
+        self.call(self.parts.hub.games.tick)
 
     def restart(self) -> None:
         """Forget everything that is in memory, as a new process does."""
-        for opened in self.parts.hub._games.values():
+        for opened in self.parts.hub.games.memory.games.values():
             if opened.timer is not None:
                 self.call(opened.timer.cancel)
-        self.parts.hub._games.clear()
+        self.parts.hub.games.memory.games.clear()
 
 
 def pair(club: Club, **more: Any) -> tuple[Person, Person, str]:

@@ -52,7 +52,7 @@ def _named(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _following(club: Club) -> int:
-    return len(club.parts.hub.connections._open)
+    return len(club.parts.hub.games.connections._open)
 
 
 def _until(condition: Any) -> None:
@@ -122,7 +122,7 @@ def test_events_begin_with_the_games_under_way_and_the_challenges(club: Club) ->
 
 
 def _person(club: Club, game: str, seat: int) -> str:
-    return str(club.parts.hub._games[game].live.seats[seat].person)
+    return str(club.parts.hub.games.memory.games[game].live.seats[seat].person)
 
 
 def test_the_owner_of_this_computer_has_events_and_streams_too(client: TestClient, game: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ def test_sockets_of_a_session_that_ends_are_closed(club: Club) -> None:
         screen.receive_json()
         session = next(
             follower.visitor.session
-            for follower in club.parts.hub._games[game].followers
+            for follower in club.parts.hub.games.memory.games[game].followers
             if follower.visitor.person == _person(club, game, 0)
         )
         club.call(lambda: club.parts.hub.disconnect(session=session))

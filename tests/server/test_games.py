@@ -174,7 +174,7 @@ def test_a_game_continues_at_the_same_ply_after_a_restart(parts: Context, client
     state = start(client, "tictactoe", None, "classical:random")
     play(client, state, "b2")
     before = wait(client, state["id"])
-    parts.hub._games.clear()  # what a new process knows
+    parts.hub.games.memory.games.clear()  # what a new process knows
     after = client.get(f"/api/v1/games/{state['id']}").json()
     assert after == before
     assert play(client, after, after["position"]["legal"][0]["move"])["position"]["ply"] == 3

@@ -19,14 +19,16 @@ class Presence:
         self._screens: Counter[str] = Counter()
         self._seen: dict[str, float] = {}
 
-    def arrive(self, person: str) -> None:
-        """A person opens a screen or a stream."""
+    def arrive(self, person: str) -> bool:
+        """A person opens a screen or a stream; whether it is the first."""
         self._screens[person] += 1
+        return self._screens[person] == 1
 
-    def leave(self, person: str, now: float) -> None:
-        """A person closes one."""
+    def leave(self, person: str, now: float) -> bool:
+        """A person closes one; whether it was the last."""
         self._screens[person] -= 1
         self.see(person, now)
+        return not self.is_there(person)
 
     def see(self, person: str, now: float) -> None:
         """A person sent a request."""

@@ -62,7 +62,7 @@ def _put(response: Response, cookies: list[Cookie]) -> None:
 async def _close_ended(request: Request, person: str | None) -> None:
     """Close the screens and streams of sessions that have ended."""
     if person is not None:
-        await context.of(request).hub.connections.recheck(person, _accounts(request).is_current)
+        await context.of(request).hub.games.connections.recheck(person, _accounts(request).is_current)
 
 
 @router.get("/account")

@@ -139,7 +139,7 @@ async def events(request: Request, _: OneStream) -> StreamingResponse:
                 else:
                     yield f"event: {message['event']}\ndata: {json.dumps(message['data'])}\n\n"
         finally:
-            hub.events.close(follower)
+            hub.unfollow(follower)
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 

@@ -83,7 +83,7 @@ async def listed(
 async def invitation(request: Request, code: models.Code) -> Response:
     """What a secret link leads to."""
     await _reader(request)
-    game = (await context.of(request).hub.invited(code)).live
+    game = await context.of(request).hub.invited(code)
     if game.status != "waiting":
         raise NotFound("Nobody else can join this game; start one of your own.")
     by = game.seats[game.people[0]].name
