@@ -78,8 +78,8 @@ def test_shown_commands_are_understood(page: Path) -> None:
     for arguments in shown_commands(page):
         command: Any = get_command(app)
         context = command.make_context("tabia", arguments)
-        while isinstance(command, TyperGroup):
-            _, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        while isinstance(command, TyperGroup) and (left := [*context._protected_args, *context.args]):
+            _, command, rest = command.resolve_command(context, left)
             context = command.make_context(command.name, rest, parent=context)
         values = context.params
         wanted = [values.get("player"), *(values.get("players") or ()), *(values.get("against") or ())]

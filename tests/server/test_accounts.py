@@ -26,6 +26,7 @@ from tabia.server.database.engines import open_database
 from tabia.server.database.schema import attempts, people, sessions, tokens
 from tabia.server.errors import Busy, Forbidden, Refused, Unauthorized
 
+from .conftest import start
 from .shared import CHEAP, HOST, PASSWORD, Shared
 
 DAY, HOUR = 86400.0, 3600.0
@@ -503,11 +504,49 @@ def test_five_sign_ups_per_hour_and_address_and_more_with_invitations(shared: Sh
     assert sign_up("later").status_code == 201
 
 
+def test_a_flood_of_sign_ins_does_not_slow_down_other_requests(shared: Shared) -> None:
+    """At most two hash at once, in threads of their own; whoever finds the queue full hears it at once."""
+    shared.member("Ada")
+    slow = shared.accounts.passwords._verify
+
+    def verify(held: str | None, password: str) -> bool:
+        time.sleep(0.05)
+        return slow(held, password)
+
+    async def flood() -> tuple[list[str], list[float]]:
+        sign_ins = [asyncio.create_task(sign_in(number)) for number in range(200)]
+        waits = []
+        while not all(task.done() for task in sign_ins):
+            started = time.perf_counter()
+            await shared.accounts.visitor({"tabia": "nobody's"}, None, "192.0.2.1")
+            waits.append(time.perf_counter() - started)
+            await asyncio.sleep(0.005)
+        return [task.result() for task in sign_ins], waits
+
+    async def sign_in(number: int) -> str:
+        try:
+            await shared.accounts.login(stranger(f"198.51.100.{number}"), f"name{number}", "not this one", {})
+        except Unauthorized:
+            return "checked"
+        except Busy:
+            return "refused"
+        return "in"
+
+    shared.accounts.passwords._verify = verify  # type: ignore[method-assign]
+    try:
+        found, waits = asyncio.run(flood())
+    finally:
+        shared.accounts.passwords._verify = slow  # type: ignore[method-assign]
+    assert found.count("checked") == 34 and found.count("refused") == 166
+    assert sorted(waits)[len(waits) // 2] < 0.05  # a check takes that long; nobody waits for one
+
+
 # Guests, invitations.
 
 
 def test_a_guest_keeps_games_when_signing_up(shared: Shared) -> None:
-    browser = shared.guest()
+    browser = shared.browser()
+    game = start(browser)
     guest = browser.get("/api/v1/account").json()
     assert guest["role"] == "guest" and guest["name"].startswith("Guest ")
     with shared.accounts.database.transaction() as connection:
@@ -516,6 +555,10 @@ def test_a_guest_keeps_games_when_signing_up(shared: Shared) -> None:
     with shared.accounts.database.transaction() as connection:
         row = connection.execute(sql.select(people)).one()
     assert (row.id, row.name, row.role) == (before, "Ada", "member")
+    held = shared.parts.store.load(game["id"])
+    assert held is not None and [(seat["person"], seat["name"]) for seat in held.seats] == [(before, "Ada")] * 2
+    assert browser.get(f"/api/v1/games/{game['id']}").json()["you"] == [0, 1]
+    assert [entry["id"] for entry in browser.get("/api/v1/games").json()["games"]] == [game["id"]]
     refused = browser.post("/api/v1/account", json={"name": "Bob", "password": PASSWORD})
     assert refused.status_code == 422 and "sign out" in refused.json()["detail"]
 

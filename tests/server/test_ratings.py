@@ -252,6 +252,14 @@ def test_games_between_people_change_both_and_are_capped(club: Club) -> None:
     assert not recount(club.catalog, club.store.database).differences
 
 
+def test_new_accounts_do_not_get_around_the_cap(club: Club) -> None:
+    """All people with a provisional rating together move a rating by no more than the cap."""
+    for opponent in "bcdbcd":
+        club.play("connect4", "a", opponent)
+    assert club.rating("a")[0] - START_OF_CONNECT4.rating == pytest.approx(scoring.DAILY_CAP, abs=0.01)
+    assert not recount(club.catalog, club.store.database).differences
+
+
 def test_three_seats_give_two_results_of_half_weight(club: Club) -> None:
     changes = club.play("chinese-checkers", "a", "level:summit", "b", scores=(1.0, 3.0, 0.0))
     assert [change is None for change in changes] == [False, True, False]

@@ -17,7 +17,9 @@ from tabia.server.database.schema import games, metadata, people, settings
 from tabia.server.database.store import DELETED, Saved, Store
 from tabia.server.errors import Refused, StoreError, Unavailable
 
+from .conftest import play, start
 from .databases import Postgres
+from .shared import Shared
 
 GAME = Saved(
     id="one",
@@ -194,19 +196,27 @@ def test_a_broken_connection_fails_one_transaction_and_the_next_one_works(postgr
     store.close()
 
 
-def test_a_restarted_server_is_found_again() -> None:
-    """Acknowledged games survive SIGKILL of all processes; while it is down the answer is 503 with Retry-After."""
+def test_a_restarted_server_is_found_again(tmp_path: Path) -> None:
+    """Acknowledged moves survive SIGKILL of all processes; meanwhile answers are 503 with Retry-After."""
     server = Postgres(fsync=True)
     try:
-        store = Store(server.create())
-        store.save(GAME)
+        shared = Shared(tmp_path, server.create())
+        browser = shared.member()
+        game = play(browser, start(browser), "b2", "a1")
+        url = f"/api/v1/games/{game['id']}/moves"
+        move = {"ply": 2, "action": game["position"]["legal"][0]["action"]}
         server.kill()
-        with pytest.raises(Unavailable) as refused:
-            store.load("one")
-        assert refused.value.status == 503 and refused.value.retry_after
+        refused = browser.post(url, json=move)
+        assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
+        assert refused.headers["content-type"] == "application/problem+json" and "try again" in refused.json()["detail"]
+        with pytest.raises(StoreError, match="cannot be used: connection"):
+            Store(shared.parts.store.database.engine.url.render_as_string())
         server.start()
-        assert store.load("one") == GAME
-        store.close()
+        answer = browser.post(url, json=move)
+        assert answer.status_code == 200
+        held = shared.parts.store.load(game["id"])
+        assert held is not None and held.actions == tuple(entry["action"] for entry in answer.json()["moves"])
+        shared.close()
     finally:
         server.close()
 

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tabia.cli import serve_data, serve_people
-
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all of them.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free one.")]
 Domain = Annotated[
@@ -51,10 +49,6 @@ Data = Annotated[
 
 
 app = typer.Typer(no_args_is_help=False)
-app.add_typer(serve_people.app, name="people")
-app.command("invite")(serve_people.invite)
-app.command("backup")(serve_data.backup)
-app.command("restore")(serve_data.restore)
 
 
 @app.callback(invoke_without_command=True)

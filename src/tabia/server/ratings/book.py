@@ -61,12 +61,8 @@ class Ratings:
         held = dict.fromkeys(filter(None, row.finished.people), Held(rated.start))
         held |= tables.held(connection, held, row.game)
         day = row.finished.time[:10]
-        settled, after = settle(
-            row.finished,
-            held,
-            partial(meet, rated, row),
-            lambda person, other: tables.gained(connection, row.game, person, other, day),
-        )
+        gained = partial(tables.gained, connection, row.game, day)
+        settled, after = settle(row.finished, held, partial(meet, rated, row), gained)
         if settled:
             connection.execute(results.insert(), [tables.result_fields(row, one) for one in settled])
             tables.write_ratings(connection, row.game, after)

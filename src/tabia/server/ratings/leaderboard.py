@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabia.evaluation.glicko import Rating
-from tabia.server.ratings.scoring import PROVISIONAL
+from tabia.server.ratings.scoring import is_provisional
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Standing:
     @property
     def provisional(self) -> bool:
         """Whether too little is known for a place."""
-        return self.rating.deviation > PROVISIONAL
+        return is_provisional(self.rating)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tabia.evaluation.glicko import Rating
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.database.database import Database, Turn
 from tabia.server.database.schema import ratings, results
-from tabia.server.ratings import rated_games, tables
+from tabia.server.ratings import rated_games, scoring, tables
 from tabia.server.ratings.book import meet
 from tabia.server.ratings.scoring import Pairing
 from tabia.server.ratings.settling import Held, Met, settle
@@ -27,6 +27,7 @@ from tabia.server.ratings.tables import FinishedRow
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
+_PROVISIONAL = "?"  # in no id of a person
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class _Fold:
         rows = [dict(row) for row in connection.execute(sql.select(results).order_by(results.c.id)).mappings()]
         self._pairs = {(row["game_id"], row["seat"], row["opponent_seat"]): row for row in rows}
         self._held: dict[tuple[str, str], Held] = {}  # by person and game
-        self._gained: dict[Key, list[float]] = defaultdict(list)  # by game, day, person and opponent
+        self._gained: dict[Key, list[float]] = defaultdict(list)  # by game, day, person and opponents
         self._results: dict[Key, Row] = {}
 
     def run(self) -> Recount:
@@ -84,14 +85,15 @@ class _Fold:
             row.finished,
             {person: one for person, one in held.items() if one is not None},
             partial(self._meet, row),
-            lambda person, other: math.fsum(self._gained[row.game, day, person, other]),
+            lambda person, other, rating: math.fsum(self._gained[row.game, day, person, _group(other, rating)]),
         )
         for one in settled:
             key = ("result", row.id, one.pairing.seat, one.pairing.opponent)
             self._results[key] = tables.result_fields(row, one)
-            if one.opponent_person is not None:
+            if one.met.agent is None:
                 points = one.after.rating - one.before.rating
-                self._gained[row.game, day, one.person, one.opponent_person].append(points)
+                for group in {one.opponent_person, _group(one.opponent_person, one.opponent)}:
+                    self._gained[row.game, day, one.person, group].append(points)
         self._held |= {(person, row.game): new for person, new in after.items()}
 
     def _rating(self, person: str, row: FinishedRow) -> Held | None:
@@ -128,6 +130,11 @@ class _Fold:
             if row["person_id"] is not None:
                 stored["result", *key] = {name: value for name, value in row.items() if name != "id"}
         return stored
+
+
+def _group(opponent: str | None, rating: Rating) -> str | None:
+    """Who shares a daily cap with an opponent: all people with a provisional rating, otherwise nobody."""
+    return _PROVISIONAL if scoring.is_provisional(rating) else opponent
 
 
 def _write(connection: sql.Connection, found: Recount) -> None:

@@ -21,7 +21,10 @@ WIDEST_DEVIATION = 350.0
 PROVISIONAL = 110.0
 """A rating with a larger deviation is shown with a question mark."""
 DAILY_CAP = 100.0
-"""The most points that one person can move another's rating within a day (UTC), in either direction."""
+"""The most points that one person can move another's rating within a day (UTC), in either direction.
+
+All people with a provisional rating count as one here: otherwise somebody could win against ever new accounts.
+"""
 _SPAN = 0.3  # a little more than the standard deviation of strengths spread evenly over a ladder, sqrt(1/12) of it
 _HALVINGS = 40
 
@@ -70,8 +73,9 @@ def rate(own: Rating, result: Result, *, elapsed: float) -> Rating:
 def fair_weight(own: Rating, result: Result, *, elapsed: float, gained: float) -> float:
     """The weight of a game between people under the daily cap.
 
-    `gained` is what this opponent has moved the rating today. If the whole game would move it past the cap, the game
-    counts with the largest weight that does not. The evidence shrinks with it, so the interval stays honest.
+    `gained` is what the opponent, or all provisional ones together, have moved the rating today. If the whole game
+    would move it past the cap, the game counts with the largest weight that does not. The evidence shrinks with it, so
+    the interval stays honest.
     """
 
     def past(weight: float) -> bool:
@@ -85,6 +89,11 @@ def fair_weight(own: Rating, result: Result, *, elapsed: float, gained: float) -
         middle = (low + high) / 2.0
         low, high = (low, middle) if past(middle) else (middle, high)
     return low
+
+
+def is_provisional(rating: Rating) -> bool:
+    """Whether too little is known about somebody."""
+    return rating.deviation > PROVISIONAL
 
 
 def weeks_between(before: str, after: str) -> float:

@@ -57,8 +57,8 @@ class Settled:
 
 Meet = Callable[[Pairing], Met | None]
 """Whom a pair meets; None if the pair does not count."""
-Gained = Callable[[str, str], float]
-"""The points that a person has gained today from another."""
+Gained = Callable[[str, str, Rating], float]
+"""The points that a person has gained today from another with this rating, or from all who are provisional like it."""
 
 
 def settle(
@@ -89,7 +89,7 @@ def _settle_person(game: Finished, person: str, held: Mapping[str, Held], meet: 
         if met.weight is not None:
             result = replace(result, weight=met.weight)
         elif other is not None:
-            points = gained(person, other)
+            points = gained(person, other, opponent)
             result = replace(result, weight=scoring.fair_weight(own, result, elapsed=elapsed, gained=points))
         after = scoring.rate(own, result, elapsed=elapsed)
         found.append(

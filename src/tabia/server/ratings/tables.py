@@ -12,6 +12,7 @@ import sqlalchemy as sql
 
 from tabia.evaluation.glicko import Rating
 from tabia.server.database.schema import games, people, ratings, results, seats
+from tabia.server.ratings import scoring
 from tabia.server.ratings.settling import Finished, Held, Settled
 
 
@@ -116,14 +117,18 @@ def write_ratings(connection: sql.Connection, game: str, after: Mapping[str, Hel
             connection.execute(ratings.update().where(*here).values(**fields))
 
 
-def gained(connection: sql.Connection, game: str, person: str, opponent: str, day: str) -> float:
-    """The points that a person has gained from another on a day, such as 2026-11-16."""
+def gained(
+    connection: sql.Connection, game: str, day: str, person: str, opponent: str, opponent_rating: Rating
+) -> float:
+    """The points that a person has gained from another on a day, such as 2026-11-16; or from all provisional ones."""
+    provisional = results.c.opponent_agent.is_(None) & (results.c.opponent_deviation > scoring.PROVISIONAL)
+    same = provisional if scoring.is_provisional(opponent_rating) else results.c.opponent_person == opponent
     query = (
         sql.select(results.c.rating_after, results.c.rating_before)
         .join(games, games.c.id == results.c.game_id)
         .where(
             results.c.person_id == person,
-            results.c.opponent_person == opponent,
+            same,
             results.c.game == game,
             sql.func.substr(games.c.finished_at, 1, 10) == day,
         )

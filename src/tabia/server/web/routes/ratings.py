@@ -18,7 +18,7 @@ from tabia.server.ratings import matching, rated_games, reading
 from tabia.server.ratings.leaderboard import Row
 from tabia.server.ratings.rated_games import RatedGame
 from tabia.server.ratings.reading import Own
-from tabia.server.ratings.scoring import PROVISIONAL
+from tabia.server.ratings.scoring import is_provisional
 from tabia.server.web import answers, context, models, rating_answers
 from tabia.server.web.context import Context
 from tabia.server.web.models import GameId
@@ -62,7 +62,7 @@ def _numbers(rating: Rating) -> dict[str, Any]:
     return {
         "rating": round(rating.rating, 1),
         "deviation": round(rating.deviation, 1),
-        "provisional": rating.deviation > PROVISIONAL,
+        "provisional": is_provisional(rating),
     }
 
 
