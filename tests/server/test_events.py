@@ -84,7 +84,7 @@ def test_a_stream_has_the_whole_game_first_and_ends_with_it(club: Club) -> None:
     _until(lambda: ann.see(game)["presence"] == [False, False])
 
 
-def test_events_tell_when_games_start_and_end(club: Club) -> None:
+def test_events_say_when_games_start_and_end(club: Club) -> None:
     ann, ben = club.person(), club.person()
     state = ann.start(ME, OPEN, clock={"initial_s": 60, "increment_s": 0})
     ben.start(ME, ME)  # so that Ben is somebody
