@@ -73,9 +73,9 @@ def rate(own: Rating, result: Result, *, elapsed: float) -> Rating:
 def fair_weight(own: Rating, result: Result, *, elapsed: float, gained: float) -> float:
     """The weight of a game between people under the daily cap.
 
-    `gained` is what the opponent, or all provisional ones together, have moved the rating today. If the whole game would
-    move it past the cap, the game counts with the largest weight that does not. The evidence shrinks with it, so the
-    interval stays honest.
+    `gained` is what the opponent, or all provisional ones together, have moved the rating today. If the whole game
+    would move it past the cap, the game counts with the largest weight that does not. The evidence shrinks with it, so
+    the interval stays honest.
     """
 
     def past(weight: float) -> bool:
