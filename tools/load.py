@@ -69,6 +69,9 @@ class Http:
             except (OSError, asyncio.IncompleteReadError, ValueError) as error:
                 self.close()
                 raise ConnectionError(str(error)) from None
+            except asyncio.CancelledError:  # the answer would be taken for that of the next request
+                self.close()
+                raise
 
     async def _exchange(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: Any
@@ -130,10 +133,14 @@ class Player:
                 await asyncio.sleep(1)
         self.http.close()
 
-    async def _game(self, until: float) -> None:
+    async def start(self) -> dict[str, Any]:
+        """A new game against one of the agents."""
         seats: list[dict[str, Any]] = [{"kind": "human"}, {"kind": "agent", "agent": self._random.choice(self._agents)}]
         self._random.shuffle(seats)
-        self._state = await self._asked("POST", "games", {"game": GAME, "seats": seats}, status=201)
+        return await self._asked("POST", "games", {"game": GAME, "seats": seats}, (201,))
+
+    async def _game(self, until: float) -> None:
+        self._state = await self.start()
         self.counts.games += 1
         name = self._state["id"]
         self._check(self._state)
@@ -153,7 +160,7 @@ class Player:
         ply = self._state["position"]["ply"]
         action = self._random.choice(self._state["position"]["legal"])["action"]
         started = time.monotonic()
-        state = await self._asked("POST", f"games/{id}/moves", {"ply": ply, "action": action})
+        state = await self._asked("POST", f"games/{id}/moves", {"ply": ply, "action": action}, stale=True)
         self.counts.add(self.counts.moves, time.monotonic() - started)
         self._check(state)
         if self.acknowledged[id][ply] != action:
@@ -184,12 +191,19 @@ class Player:
         if len(actions) > len(known):
             self.acknowledged[state["id"]] = actions
 
-    async def _asked(self, method: str, path: str, body: Any, status: int = 200) -> Any:
-        """An answer; a refusal for the load is waited out, as the page does."""
+    async def _asked(
+        self, method: str, path: str, body: Any, status: tuple[int, ...] = (200,), *, stale: bool = False
+    ) -> Any:
+        """An answer; a refusal for the load is waited out, as the page does.
+
+        With `stale`, the state of a game that has moved on will do: a move may be stored although its answer was lost.
+        """
         for _ in range(20):
             answer = await self.http.ask(method, path, body)
-            if answer.status == status:
+            if answer.status in status:
                 return answer.body
+            if stale and answer.status == 409:
+                return answer.body["state"]
             if answer.status not in (429, 503):
                 raise Failed(f"{method} {path.partition('/')[0]} got {answer.status}: {answer.body.get('detail')}")
             self.counts.errors[f"waited after {answer.status}"] += 1
@@ -233,7 +247,7 @@ class ServerProcess:
                 raise Failed(f"the server exited with {self.process.returncode}")
             with suppress(OSError, ValueError, TimeoutError):
                 self.port = json.loads((self._data / "server.json").read_text(encoding="utf-8"))["port"]
-                if (await Http(self.port).ask("GET", "catalog")).status == 200:
+                if await once(self.port, "catalog") is not None:
                     return self.port
             await asyncio.sleep(0.1)
         raise Failed("the server did not start")
@@ -249,12 +263,22 @@ class ServerProcess:
         return self.process.wait(timeout=60)
 
 
+async def once(port: int, path: str) -> Any:
+    """The answer to a single request; None if it is refused."""
+    http = Http(port)
+    try:
+        answer = await http.ask("GET", path)
+    finally:
+        http.close()
+    return answer.body if answer.status == 200 else None
+
+
 async def versions(port: int, count: int) -> list[str]:
     """The newest versions of the agent, as opponents."""
-    answer = await Http(port).ask("GET", f"agents/{FAMILY}/versions?game={GAME}")
-    if answer.status != 200:
-        raise Failed(f"{FAMILY} has no versions: {answer.body}")
-    return [version["agent"] for version in answer.body["versions"]][-count:]
+    found = await once(port, f"agents/{FAMILY}/versions?game={GAME}")
+    if found is None:
+        raise Failed(f"{FAMILY} has no versions")
+    return [version["agent"] for version in found["versions"]][-count:]
 
 
 async def overload(http: Http) -> str:
