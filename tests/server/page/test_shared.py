@@ -150,3 +150,7 @@ def test_two_people_by_link(look: Look, club: Club) -> None:
     assert ben.id == guest.id, "one game for both, with sides changed"
     ben.open("#/review").page.click(".calls >> text=Go there")
     ben.page.wait_for_selector(f'.play[data-game="{guest.id}"]')
+    ben.page.click(".reader")
+    ben.page.click(".reader-panel >> text=Sign out")
+    ben.page.wait_for_selector('.play[data-status="ready"]')  # the next one at this screen does not see the game
+    assert ben.page.locator(".sign-in-button").count() == 1

@@ -29,6 +29,8 @@ function query(values) {
 
 /** Short waits that the server asks for are waited out: a refused request has changed nothing. */
 const PATIENT = { tries: 4, seconds: 3 };
+/** Where a wait belongs to what the reader typed: it is shown instead. */
+const PASSWORDS = ["login", "account", "account/password"];
 
 /** @param {string} path @param {RequestInit & {json?: any}} [options] */
 async function request(path, { json, ...options } = {}) {
@@ -40,7 +42,8 @@ async function request(path, { json, ...options } = {}) {
     const isJson = response.headers.get("content-type")?.includes("json");
     const body = isJson ? await response.json() : await response.text();
     if (response.ok) return body;
-    const isPatient = response.status === 429 && (!init.method || path.startsWith("games/")) && wait <= PATIENT.seconds && left > 1;
+    const isShown = init.method === "POST" && PASSWORDS.includes(path);
+    const isPatient = response.status === 429 && !isShown && wait <= PATIENT.seconds && left > 1;
     if (!isPatient) throw new ApiError(body?.detail ?? "The server refused this. Reload the page and try again.", response.status, body, wait);
     await new Promise((resume) => setTimeout(resume, 1000 * (wait || 1)));
   }
@@ -101,12 +104,16 @@ export const api = {
   runAction: (/** @type {string} */ name, /** @type {string} */ action, /** @type {any} */ body) => post(`runs/${part(name)}/${action}`, body),
 };
 
+/** The code with which the server closes the connections of a session that has ended. */
+const SESSION_ENDED = 4401;
+
 /**
  * Follow a game; reconnects by itself, quickly at first, then every four seconds.
  * @param {string} id @param {(message: any) => void} receive @param {(connected: boolean) => void} status
+ * @param {() => void} signedOut Called when the reader's session has ended, here or in another browser.
  * @returns {() => void} Stops following.
  */
-export function follow(id, receive, status) {
+export function follow(id, receive, status, signedOut) {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   let socket = /** @type {WebSocket|null} */ (null);
   let wait = 250;
@@ -119,9 +126,10 @@ export function follow(id, receive, status) {
       status(true);
     };
     socket.onmessage = (event) => receive(JSON.parse(event.data));
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       if (stopped) return;
       status(false);
+      if (code === SESSION_ENDED) signedOut();
       timer = window.setTimeout(connect, wait);
       wait = Math.min(2 * wait, 4000);
     };

@@ -79,7 +79,7 @@ class App extends Element {
 
   async moved() {
     const place = this.allowed(route());
-    if (place.view === "play" && this.place.view !== "play") this.load(); // Runs may have brought new opponents.
+    if (place.view === "play" && this.place.view === "learn") this.load(); // Runs may have brought new opponents.
     const turned = place.view !== this.place.view;
     const wanted = place.query.g;
     if (wanted && store.catalog && game(wanted) && wanted !== store.prefs.game) prefer({ game: wanted });

@@ -3,7 +3,7 @@
  *
  * A Lit controller of the play view.
  */
-import { isShared, refresh } from "./account.js";
+import { arrive, isShared, refresh } from "./account.js";
 import { api, ApiError } from "./api.js";
 import { go } from "./router.js";
 import { choose, store, update } from "./store.js";
@@ -24,10 +24,34 @@ export class OnlinePlay {
   constructor(view) {
     this.view = view;
     this.busy = false;
+    this.reader = "";
     view.addController(this);
   }
 
-  hostConnected() {}
+  hostUpdate() {
+    const who = store.account?.name ?? "";
+    if (this.reader && who !== this.reader) this.reopen();
+    this.reader = who;
+  }
+
+  /** Another person is here: show the game as they may see it. */
+  async reopen() {
+    const { session } = this.view;
+    if (!session.state) return;
+    const { id } = session.state;
+    session.close();
+    if (!(await session.open(id).catch(() => false))) this.view.fresh();
+  }
+
+  /** The first game makes a stranger a guest. */
+  async began() {
+    if (store.account?.role === "stranger") await refresh().catch(() => {});
+  }
+
+  /** The session has ended, perhaps from another browser. */
+  async signedOut() {
+    await arrive().catch(() => {}); // Without an answer the page tries again when the connection is back.
+  }
 
   /** Do one thing at a time; a refusal is shown in the view. @param {() => Promise<void>} task */
   async attempt(task) {
@@ -61,7 +85,6 @@ export class OnlinePlay {
   rated() {
     return this.attempt(async () => {
       await this.enter(await api.rated(this.view.game.id));
-      if (store.account?.role === "stranger") await refresh();
     });
   }
 
@@ -75,7 +98,6 @@ export class OnlinePlay {
       const found = CLOCKS.find(([id]) => id === clock);
       await this.enter(await api.create({ game: game.id, seats, clock: found?.[2] ?? null, rated }));
       this.view.inviting = false;
-      if (store.account?.role === "stranger") await refresh();
     });
   }
 

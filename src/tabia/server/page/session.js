@@ -7,7 +7,7 @@ import { api, ApiError, follow } from "./api.js";
 import { mine } from "./words.js";
 
 export class GameSession {
-  /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" or "gone". */
+  /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" or "signed out". */
   constructor(host, heard) {
     this.host = host;
     this.heard = heard;
@@ -62,10 +62,11 @@ export class GameSession {
   listen() {
     this.stop();
     const id = this.state.id;
-    this.stop = follow(id, (message) => this.receive(message), (connected) => {
+    const status = (/** @type {boolean} */ connected) => {
       this.connected = connected;
       this.host.requestUpdate();
-    });
+    };
+    this.stop = follow(id, (message) => this.receive(message), status, () => this.heard("signed out"));
   }
 
   /** @param {any} message */

@@ -59,7 +59,7 @@ class Reader extends Element {
     if (account.role === "stranger") return html`<button class="sign-in-button" @click=${() => openSignIn("in")}>${icon("person")}<span>Sign in</span></button>`;
     const chosen = game();
     const rated = chosen && ownRating(chosen.id);
-    return html`<div class="menu"><button class="reader" aria-haspopup="true" aria-expanded=${this.menu ? "true" : "false"} @click=${() => { this.menu = !this.menu; }}>${icon("person")}<span>${account.name}</span></button>
+    return html`<div class="menu"><button class="reader" aria-expanded=${this.menu ? "true" : "false"} @click=${() => { this.menu = !this.menu; }}>${icon("person")}<span>${account.name}</span></button>
       ${this.menu ? html`<div class="panel card reader-panel" @click=${(/** @type {any} */ event) => { if (event.target.closest("a")) this.menu = false; }}>
         <p><b>${account.name}</b>${account.role === "operator" ? html` <span class="state">operator</span>` : nothing}<br><span class="soft small">${rated?.games ? `${chosen.name}: ${personRating(rated)}` : chosen ? `Not rated in ${chosen.name} yet` : ""}</span></p>
         <nav aria-label="Your pages">${isMember() ? html`<a href=${href("people", account.name)}>${icon("graph")} Profile</a>` : nothing}<a href=${href("account")}>${icon("settings")} Account</a></nav>

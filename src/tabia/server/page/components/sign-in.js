@@ -85,6 +85,7 @@ class SignIn extends Element {
       await (this.mode === "up" ? signUp(invite ? { ...body, invite } : body) : signIn(body));
       announce(`Signed in as ${body.name}.`);
       this.element.close();
+      /** @type {HTMLElement|null} */ (document.querySelector("tabia-reader button"))?.focus(); // The button that opened this is gone.
     } catch (error) {
       const { message, field, retryAfter } = /** @type {import("../api.js").ApiError} */ (error);
       this.refuse(field, message);

@@ -134,12 +134,17 @@ class Play extends Element {
     this.face(state);
     this.draft = null;
     this.clear();
+    this.online.began();
     prefer({ current: { ...store.prefs.current, [state.game]: state.id }, game: state.game });
     rename("play", state.id);
   }
 
   /** @param {string} event @param {any} detail */
   heard(event, detail) {
+    if (event === "signed out") {
+      this.online.signedOut();
+      return;
+    }
     if (event === "refused") {
       this.message = detail;
       return;
