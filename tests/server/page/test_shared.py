@@ -28,8 +28,12 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
 
 
 def ask(screen: Screen, path: str) -> Any:
-    """What the API answers to the person at this screen."""
-    answer = screen.page.request.get(f"{screen.server.url}/api/v1/{path}")
+    """What the API answers to the person at this screen; as fast as the tests are, it may ask to wait."""
+    for _ in range(5):
+        answer = screen.page.request.get(f"{screen.server.url}/api/v1/{path}")
+        if answer.status != 429:
+            break
+        screen.page.wait_for_timeout(1000 * int(answer.headers["retry-after"]))
     assert answer.ok, answer.text()
     return answer.json()
 

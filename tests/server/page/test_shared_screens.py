@@ -33,11 +33,11 @@ def open_dialog(screen: Screen) -> None:
 def test_a_refusal_is_shown_at_its_input_and_a_wait_in_words(look: Look) -> None:
     screen = look()
     shared = SharedServer(screen, role="stranger")
-    shared.answers["POST login"] = Refusal(429, "Too many tries.", retry_after=2)
+    shared.answers["POST login"] = Refusal(429, "Too many tries.", retry_after=1)
     shared.answers["POST account"] = Refusal(409, "This name is taken.", field="name")
     open_dialog(screen)
     screen.page.keyboard.press("Enter")
-    screen.wait_until("Try again in 2 seconds", "dialog [type=submit]")
+    screen.wait_until("Try again in 1 second", "dialog [type=submit]")
     assert screen.page.locator("dialog [role=alert]").inner_text() == "Too many tries."
     screen.page.click("dialog >> text=Create an account")
     screen.page.locator("dialog [type=submit]", has_text="Create account").click(timeout=4_000)  # after the wait
