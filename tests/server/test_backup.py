@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -121,6 +123,14 @@ def _garble(lines: list[bytes]) -> list[bytes]:
     return [*lines[:3], b"{", *lines[3:]]
 
 
+def _signed(lines: list[bytes]) -> list[bytes]:
+    """A row with a column too many, and the checksum that belongs to it."""
+    place = next(number for number, line in enumerate(lines) if line.startswith(b"["))
+    lines = [*lines[:place], lines[place].replace(b"]\n", b",1]\n"), *lines[place + 1 :]]
+    last = json.loads(lines[-1]) | {"sha256": hashlib.sha256(b"".join(lines[1:-1])).hexdigest()}
+    return [*lines[:-1], json.dumps(last).encode()]
+
+
 def _empty(lines: list[bytes]) -> list[bytes]:
     return []
 
@@ -135,7 +145,9 @@ def _empty(lines: list[bytes]) -> list[bytes]:
         (_garble, "not a backup of Tabia, or it is damaged"),
         (_empty, "not complete"),
         (lambda lines: [b"[1]\n"], "not a backup of Tabia"),
-        (lambda lines: [lines[0], b"1\n", *lines[1:]], "damaged|changed"),
+        (lambda lines: [lines[0], b"1\n", *lines[1:]], "not complete or was changed"),
+        (lambda lines: [lines[0], b'{"x": 1}\n', *lines[1:]], "not complete or was changed"),
+        (lambda lines: [b"[" * 100_000], "not a backup of Tabia, or it is damaged"),
     ],
 )
 def test_a_damaged_backup_restores_nothing(
@@ -151,6 +163,21 @@ def test_a_damaged_backup_restores_nothing(
         backups.restore(tmp_path / "new", file)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "new" / FILE).exists()
+
+
+def test_rows_that_do_not_fit_restore_nothing(database: Path | str, tmp_path: Path) -> None:
+    store = Store(tmp_path / "old")
+    fill(store)
+    file = tmp_path / "backup.jsonl"
+    backups.backup(store.database, file, CLOCK)
+    store.close()
+    file.write_bytes(b"".join(_signed(file.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(StoreError, match="rows that do not fit"):
+        backups.restore(database, file)
+    restored = Store(database)
+    with restored.database.transaction() as connection:
+        assert backups.digest(connection).total == 0
+    restored.close()
 
 
 def test_a_backup_under_load_is_of_one_moment(database: Path | str, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tabia.server.clock import Clock
 from tabia.server.database.schema import games, invites, moves, people, ratings, results, seats, sessions, tokens
 from tabia.server.database.store import DELETED, anonymized
 
+_AT_ONCE = 500  # guests that are removed in one transaction
+
 
 def export(connection: sql.Connection, person: str) -> dict[str, Any]:
     """All of a person's data; secrets are stored as hashes and are left out."""
@@ -37,14 +39,14 @@ def export(connection: sql.Connection, person: str) -> dict[str, Any]:
             sql.select(results).where(results.c.person_id == person).order_by(results.c.id),
             *("id", "person_id", "opponent_person"),
         ),
-        "games": [_game(connection, number, person) for number in _games(connection, person)],
+        "games": _games(connection, person),
     }
 
 
-def delete(connection: sql.Connection, person: str) -> list[str]:
-    """Remove a person and the bots they own; returns the ids that no longer exist."""
-    owned = list(connection.execute(sql.select(people.c.id).where(people.c.owner_id == person)).scalars())
-    gone = [person, *owned]
+def delete(connection: sql.Connection, *persons: str) -> list[str]:
+    """Remove people and the bots they own; returns the ids that no longer exist."""
+    owned = list(connection.execute(sql.select(people.c.id).where(people.c.owner_id.in_(persons))).scalars())
+    gone = [*persons, *owned]
     _anonymize_games(connection, gone)
     connection.execute(results.update().where(results.c.person_id.in_(gone)).values(person_id=None))
     connection.execute(results.update().where(results.c.opponent_person.in_(gone)).values(opponent_person=None))
@@ -52,42 +54,51 @@ def delete(connection: sql.Connection, person: str) -> list[str]:
     for table in (sessions, tokens, ratings):
         connection.execute(table.delete().where(table.c.person_id.in_(gone)))
     connection.execute(people.delete().where(people.c.id.in_(owned)))
-    connection.execute(people.delete().where(people.c.id == person))
+    connection.execute(people.delete().where(people.c.id.in_(persons)))
     return gone
 
 
 def remove_lost_guests(connection: sql.Connection, clock: Clock) -> list[str]:
-    """Delete the guests whose sessions have ended: nobody can be them any more."""
+    """Delete the guests whose sessions have ended, some of them if they are many: nobody can be them any more."""
     cookie_sessions.remove_expired(connection, clock)
     known = sql.select(sessions.c.person_id)
     query = sql.select(people.c.id).where(people.c.role == Role.GUEST.value, people.c.id.not_in(known))
-    lost = list(connection.execute(query).scalars())
-    for person in lost:
-        delete(connection, person)
-    return lost
+    lost = list(connection.execute(query.limit(_AT_ONCE)).scalars())
+    return delete(connection, *lost) if lost else []
 
 
 def _anonymize_games(connection: sql.Connection, gone: Sequence[str]) -> None:
     """Take people's names out of their games: out of the seats, and out of the sentence about the result."""
-    query = sql.select(seats.c.game_id, seats.c.seat, seats.c.name, games.c.result).join(games)
-    for row in connection.execute(query.where(seats.c.person_id.in_(gone))).all():
-        if row.result is not None and row.name:
-            held = connection.execute(sql.select(games.c.result).where(games.c.id == row.game_id)).scalar_one()
-            text = json.dumps(anonymized(json.loads(held), row.name))
-            connection.execute(games.update().where(games.c.id == row.game_id).values(result=text))
+    query = sql.select(seats.c.game_id, seats.c.name, games.c.result).join(games).where(seats.c.person_id.in_(gone))
+    held: dict[str, Any] = {}
+    for row in connection.execute(query.where(games.c.result.is_not(None), seats.c.name.is_not(None))):
+        result = held.get(row.game_id) or json.loads(row.result)
+        held[row.game_id] = anonymized(result, row.name)
+    changed = [{"which": game, "text": json.dumps(result)} for game, result in held.items()]
+    if changed:
+        update = games.update().where(games.c.id == sql.bindparam("which")).values(result=sql.bindparam("text"))
+        connection.execute(update, changed)
     connection.execute(seats.update().where(seats.c.person_id.in_(gone)).values(person_id=None, name=DELETED))
 
 
-def _games(connection: sql.Connection, person: str) -> list[str]:
-    query = sql.select(games.c.id).join(seats).where(seats.c.person_id == person).order_by(games.c.created, games.c.id)
-    return list(dict.fromkeys(connection.execute(query).scalars()))
+def _games(connection: sql.Connection, person: str) -> list[dict[str, Any]]:
+    """The games of a person as they saw them: with the names at the other seats, without their ids."""
+    own = sql.select(seats.c.game_id).where(seats.c.person_id == person)
+    taken: dict[str, list[sql.Row[Any]]] = {}
+    for row in connection.execute(sql.select(seats).where(seats.c.game_id.in_(own)).order_by(seats.c.seat)):
+        taken.setdefault(row.game_id, []).append(row)
+    actions: dict[str, list[int]] = {}
+    for game, action in connection.execute(
+        sql.select(moves.c.game_id, moves.c.action)
+        .where(moves.c.game_id.in_(own))
+        .order_by(moves.c.game_id, moves.c.ply)
+    ):
+        actions.setdefault(game, []).append(action)
+    query = sql.select(games).where(games.c.id.in_(own)).order_by(games.c.created, games.c.id)
+    return [_game(row, taken[row.id], actions.get(row.id, []), person) for row in connection.execute(query)]
 
 
-def _game(connection: sql.Connection, id: str, person: str) -> dict[str, Any]:
-    """A game as the person saw it: with the names at the other seats, without their ids."""
-    row = connection.execute(sql.select(games).where(games.c.id == id)).one()
-    taken = connection.execute(sql.select(seats).where(seats.c.game_id == id).order_by(seats.c.seat)).all()
-    actions = sql.select(moves.c.action).where(moves.c.game_id == id).order_by(moves.c.ply)
+def _game(row: sql.Row[Any], taken: list[sql.Row[Any]], actions: list[int], person: str) -> dict[str, Any]:
     return {
         "id": row.id,
         "game": row.game,
@@ -102,7 +113,7 @@ def _game(connection: sql.Connection, id: str, person: str) -> dict[str, Any]:
         "seats": json.loads(row.seats),
         "names": {str(seat.seat): seat.name for seat in taken},
         "yours": [seat.seat for seat in taken if seat.person_id == person],
-        "actions": list(connection.execute(actions).scalars()),
+        "actions": actions,
     }
 
 

@@ -71,6 +71,8 @@ def restore(where: Path | str, path: Path) -> Contents:
             database.continue_numbers(connection)
             if digest(connection) != held:
                 raise StoreError(f"{database.name} did not store what {path} holds; nothing was restored.")
+    except (ValueError, TypeError, sql.exc.SQLAlchemyError):
+        raise StoreError(f"{path} has rows that do not fit this version of Tabia; nothing was restored.") from None
     finally:
         database.close()
     return held
@@ -86,7 +88,7 @@ def read(path: Path) -> Contents:
             last = value
         else:
             found.update(line)
-            table = value["table"] if isinstance(value, dict) else table
+            table = str(value.get("table")) if isinstance(value, dict) else table
             rows[table] = rows.get(table, 0) + isinstance(value, list)
     contents = Contents(rows, found.hexdigest())
     if last.get("sha256") != contents.sha256 or last.get("rows") != rows or set(rows) != set(metadata.tables):
@@ -157,7 +159,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, Any]]:
                 yield line, json.loads(line)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StoreError(f"{path} is not a backup of Tabia, or it is damaged.") from None
 
 
