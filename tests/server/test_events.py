@@ -84,7 +84,7 @@ def test_a_stream_has_the_whole_game_first_and_ends_with_it(club: Club) -> None:
     _until(lambda: ann.see(game)["presence"] == [False, False])
 
 
-def test_events_tell_when_games_start_and_end(club: Club) -> None:
+def test_events_say_when_games_start_and_end(club: Club) -> None:
     ann, ben = club.person(), club.person()
     state = ann.start(ME, OPEN, clock={"initial_s": 60, "increment_s": 0})
     ben.start(ME, ME)  # so that Ben is somebody
@@ -200,3 +200,31 @@ def test_a_slow_reader_gets_the_newest_state_and_holds_up_nobody() -> None:
         assert listener.closed == SLOW and await listener.get() is None
 
     asyncio.run(check())
+
+
+def test_a_member_is_challenged_by_name_and_signing_out_closes_the_screens(club: Club) -> None:
+    ann, ben, cat = club.person(), club.person(), club.person()
+    for person, name in ((ann, "Ann"), (ben, "Ben")):
+        answer = person.post("account", name=name, password="violet anchor sings twice")
+        assert answer.status_code == 201, answer.text
+    assert ann.post("games", game="tictactoe", seats=[ME, OPEN | {"name": "Nobody"}]).status_code == 404
+    assert ann.post("games", game="tictactoe", seats=[ME, OPEN | {"name": "ANN"}]).status_code == 422
+    offered = ann.start(ME, OPEN | {"name": "bEN"})
+    assert offered["waiting"] == "Waiting for Ben." and offered["seats"][1]["name"] == "Ben"
+    code = offered["join"]["code"]
+    assert cat.post("games/join", code=code).status_code == 404  # it is kept for Ben
+    before = _following(club)
+    reading = Reading(ben, "events")
+    _until(lambda: _following(club) == before + 1)
+    joined = ben.state("games/join", code=code)
+    assert joined["you"] == [1] and [seat["name"] for seat in joined["seats"]] == ["Ann", "Ben"]
+    with ben.screen(offered["id"]) as screen:
+        screen.receive_json()
+        assert ben.post("logout").status_code == 204
+        with pytest.raises(WebSocketDisconnect) as closed:
+            while True:
+                screen.receive_json()
+        assert closed.value.code == 4401
+    found = _named(reading.ended())  # its session has ended too
+    assert [name for name, _ in found] == ["challenge", "gameStart"] and found[0][1]["opponents"] == ["Ann"]
+    assert ben.move(offered["id"], 0, 4).status_code == 401

@@ -40,7 +40,7 @@ class Events:
         if not self._followers.get(key):
             self._followers.pop(key, None)
 
-    def begun(self, game: LiveGame, cards: Mapping[str, Card], code: Code) -> None:
+    def created(self, game: LiveGame, cards: Mapping[str, Card], code: Code) -> None:
         """A game was created: it starts, or waits for those it was offered to."""
         if not game.open_seats:
             self._post_all(START, game, cards, {})

@@ -48,7 +48,7 @@ class Games:
         self.searches.warm(game)
         self.searches.ask(opened)
         self.schedule(opened)
-        self.events.begun(game, opened.cards, self.memory.links.code)
+        self.events.created(game, opened.cards, self.memory.links.code)
         return opened
 
     async def apply(self, visitor: Visitor, opened: OpenGame, event: Event) -> dict[str, Any]:

@@ -101,11 +101,11 @@ class Hub:
             new = await self.games.memory.rules(
                 lambda: live.rematch(played, swap=swap, now=now, person=person, **fields)  # type: ignore[arg-type]
             )
-            begun = await self.games.begin(new)
+            offer = await self.games.begin(new)
             if new.open_seats:
                 opened.rematch = new.id
                 self.games.broadcast(opened)
-        return self.games.state(begun, visitor)
+        return self.games.state(offer, visitor)
 
     async def _invited(self, code: str) -> OpenGame:
         found = await asyncio.to_thread(self.store.invited, links.digest(code))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import replace
 
-import sqlalchemy as sql
-
 from tabia.players import ladder
+from tabia.server.accounts import people
 from tabia.server.accounts.visitor import Visitor
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.database.database import Database
-from tabia.server.database.schema import people
 from tabia.server.errors import NotFound, Refused
 from tabia.server.play.seats import AGENT, HUMAN, OPEN, Seat
 
@@ -30,11 +27,9 @@ def seat_of(database: Database, seat: Seat, visitor: Visitor) -> Seat:
 
 def _named(database: Database, name: str) -> tuple[str, str]:
     """The id and the name of a member or bot."""
-    key = unicodedata.normalize("NFKC", name).casefold()
-    query = sql.select(people.c.id, people.c.name).where(people.c.name_key == key, people.c.banned.is_(None))
     with database.transaction() as connection:
-        row = connection.execute(query).first()
-    if row is None:
+        row = people.find(connection, name)
+    if row is None or row.banned is not None:
         raise NotFound("There is nobody with this name here.")
     return row.id, row.name
 
