@@ -187,7 +187,7 @@ def test_a_game_outlives_the_run_of_its_agent(page: TestClient, folder: Path) ->
     shutil.rmtree(folder / "one")
     action = state["position"]["legal"][0]["action"]
     after = page.post(f"/api/v1/games/{state['id']}/moves", json={"ply": 0, "action": action}).json()
-    assert after["seats"][1]["name"] == "run:one@2"
+    assert after["seats"][1]["name"] == "one, iteration 2"  # as when the game started
     until = time.monotonic() + 60
     while (shown := page.get(f"/api/v1/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
         time.sleep(0.05)

@@ -19,7 +19,7 @@ from tabia.games.session import Session
 from tabia.players import Player, PlayerError
 from tabia.players import make as make_player
 from tabia.server.analysis import asking
-from tabia.server.analysis.worker import LOOK, SIZES, Priority, Worker
+from tabia.server.analysis.worker import LOOK, SIZES, Place, Priority, Worker
 from tabia.server.errors import Busy
 
 GAME = make("tictactoe")
@@ -147,6 +147,14 @@ def test_a_game_knows_its_place_in_the_queue() -> None:
         "nobody": None,
     }
     assert places["other"].seconds < places["3"].seconds < places["4"].seconds  # type: ignore[union-attr]
+
+
+def test_a_game_whose_player_is_not_compiled_yet_has_a_place_too() -> None:
+    with working(sizes=(1, 4)) as worker, held(worker):
+        futures = [worker.choose("random", Session.start(GAME), owner=owner) for owner in ("first", "second")]
+        assert worker.position("second") == Place(searches=1, seconds=0.0)
+        for future in futures:
+            future.cancel()
 
 
 def test_what_nobody_waits_for_is_not_searched(calls: list[tuple[int, int]]) -> None:

@@ -111,6 +111,7 @@ class Launch:
             server_header=False,
             ws="websockets-sansio",
             ws_max_size=4096,
+            ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=200,
         )

@@ -192,6 +192,7 @@ class Serving:
             ssl_keyfile=key,
             ws="websockets-sansio",
             ws_max_size=4096,
+            ws_per_message_deflate=False,
             timeout_keep_alive=20,
             timeout_graceful_shutdown=ANSWER_SECONDS,
             limit_concurrency=_CONNECTIONS,

@@ -139,16 +139,19 @@ class Throttle:
 
 
 def network(address: str) -> str:
-    """What counts as one address: all of IPv4, the first half of IPv6, which one household has.
+    """What counts as one address: an IPv4 address itself, the /64 of an IPv6 address, which one person has whole.
 
-    >>> network("192.0.2.7"), network("2001:db8:1:2:3:4:5:6"), network("testclient")
-    ('192.0.2.7', '2001:db8:1:2::/64', 'testclient')
+    >>> network("192.0.2.7"), network("2001:db8::1:2:3:4"), network("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
     """
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return address if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+    if isinstance(found, ipaddress.IPv6Address):
+        mapped = found.ipv4_mapped
+        return str(mapped or ipaddress.ip_network((found.packed[:8] + bytes(8), 64)))
+    return str(found)
 
 
 def remove_old(connection: sql.Connection, clock: Clock) -> None:

@@ -13,7 +13,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -83,7 +83,7 @@ class _Entry:
     player: Future[Player] = field(default_factory=Future)
     programs: dict[int, Future[None]] = field(default_factory=dict)  # by size
     seconds: float = 0.0  # its slowest answer since it was warm
-    average: float = 0.0  # of the latest answers
+    averages: dict[int, float] = field(default_factory=dict)  # of the latest answers, by size
 
     def is_warm(self, program: int) -> bool:
         """Whether a program is compiled, or known to be broken."""
@@ -95,14 +95,38 @@ class _Entry:
         return all(program.done() for program in self.programs.values())
 
     @property
-    def largest(self) -> int:
-        """The largest batch it is compiled for."""
-        return max((size for size in self.programs if size and self.is_warm(size)), default=SIZES[0])
+    def average(self) -> float:
+        """The time of an answer, whatever its size."""
+        return sum(self.averages.values()) / len(self.averages) if self.averages else 0.0
 
-    def took(self, seconds: float) -> None:
+    def took(self, size: int, seconds: float) -> None:
         """Remember how long an answer took."""
         self.seconds = max(self.seconds, seconds)
-        self.average += (seconds - self.average) * (_NEWEST if self.average else 1.0)
+        before = self.averages.get(size, seconds)
+        self.averages[size] = before + (seconds - before) * _NEWEST
+
+    def size(self, waiting: int) -> int:
+        """The compiled size that answers so many positions best."""
+        warm = [size for size in self.programs if size and self.is_warm(size)]
+        return best_size(waiting, warm or SIZES[:1], self.averages)
+
+
+def best_size(waiting: int, sizes: Iterable[int], seconds: Mapping[int, float]) -> int:
+    """The size of a batch that answers most positions per second, as measured; the larger one if that is unknown.
+
+    A CPU takes about as long for a padded row as for a position, so two small batches beat a large one that is nearly
+    empty. On an accelerator all sizes take about as long, so one large batch wins.
+
+    >>> cpu, gpu = {1: 0.01, 4: 0.03, 16: 0.1}, {1: 0.01, 4: 0.01, 16: 0.01}
+    >>> [best_size(5, (1, 4, 16), measured) for measured in (cpu, gpu, {})]
+    [4, 16, 16]
+    """
+    known = sorted(sizes)
+    enough = next((size for size in known if size >= waiting), known[-1])
+    full = max((size for size in known if size <= waiting), default=enough)
+    if full == enough or full not in seconds or enough not in seconds:
+        return enough
+    return enough if waiting / seconds[enough] >= full / seconds[full] else full
 
 
 class Worker:
@@ -285,7 +309,7 @@ class Worker:
         if first.seed is None:
             return [first]
         alike = [request for request in ordered if request.player == first.player and request.seed is not None]
-        return alike[: self._entries[first.player].largest]
+        return alike[: self._entries[first.player].size(len(alike))]
 
     def _answer(self, entry: _Entry, batch: list[_Request]) -> None:
         try:
@@ -299,7 +323,7 @@ class Worker:
         finally:
             with self._changed:
                 self._running = []
-        entry.took(time.monotonic() - self._started)
+        entry.took(self._size(entry, batch), time.monotonic() - self._started)
         for request, analysis in zip(batch, found, strict=True):
             _settle(request.future, analysis)
 
@@ -307,10 +331,16 @@ class Worker:
         player, first = entry.player.result(), batch[0]
         if first.seed is None:
             return [asking.analyze_one(player, first.state, first.ply)]
-        size = min(size for size in self._sizes if size >= len(batch) and entry.is_warm(size))
+        size = self._size(entry, batch)
         states, plies = [request.state for request in batch], [request.ply for request in batch]
         seed = (first.seed * 1009 + first.ply) % 2**31  # another one for every move
         return asking.choose_batch(player, states, plies, size=size, seed=seed)
+
+    def _size(self, entry: _Entry, batch: list[_Request]) -> int:
+        """The smallest program that holds a batch."""
+        if batch[0].seed is None:
+            return LOOK
+        return min(size for size in self._sizes if size >= len(batch) and entry.is_warm(size))
 
     # The compiler's thread.
 

@@ -113,9 +113,15 @@ def _shipped() -> tuple[Shipped, ...]:
     return tuple(shipped_agents.agents())
 
 
-def _steps(known: Shipped) -> list[str]:
+def _steps(known: Shipped) -> tuple[str, ...]:
     """The checkpoints of a shipped agent; none if it is one network."""
-    return list(networks.steps(networks.shipped_folder(known.name)).values())
+    return _steps_of(known.name)
+
+
+@cache
+def _steps_of(name: str) -> tuple[str, ...]:
+    """Read once, because every move of an agent asks for it and the package does not change."""
+    return tuple(networks.steps(networks.shipped_folder(name)).values())
 
 
 def _best(known: Shipped) -> str:

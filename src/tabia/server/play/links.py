@@ -8,21 +8,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import secrets
-
-import sqlalchemy as sql
 
 from tabia.server.database.database import Database
-from tabia.server.database.schema import settings
-
-_KEY = "links"  # the name of the key among the settings
+from tabia.server.database.settings import secret_key
 
 
 class Links:
     """The codes of a server."""
 
     def __init__(self, database: Database) -> None:
-        self._key = _stored_key(database)
+        self._key = secret_key(database, "links")
 
     def code(self, id: str) -> str:
         """The code that lets somebody take an open seat of a game: 22 characters, 132 bits."""
@@ -38,14 +33,3 @@ def digest(code: str) -> str:
 def path(code: str) -> str:
     """Where the page takes a seat; the code is behind `#`, so it is in no log and no Referer."""
     return f"/#/play?join={code}"
-
-
-def _stored_key(database: Database) -> bytes:
-    """The key of the server, made at the first start."""
-    query = sql.select(settings.c.value).where(settings.c.key == _KEY)
-    with database.transaction() as connection:
-        held = connection.execute(query).scalar()
-        if held is None:
-            held = secrets.token_hex(32)
-            connection.execute(settings.insert().values(key=_KEY, value=held))
-    return bytes.fromhex(str(held))

@@ -95,7 +95,7 @@ class Searches:
                 self._report(opened, f"{search.agent} cannot play: {error}")
                 return
         assert analysis.move is not None
-        await self._play(opened, search, asking.action(session, analysis.move))
+        await self._play(opened, search, await asyncio.to_thread(asking.action, session, analysis.move))
 
     async def _play(self, opened: OpenGame, search: Search, action: int) -> None:
         """Play a found move, again and again while the database does not answer."""

@@ -8,7 +8,6 @@ can gain by throwing cookies away. A refusal says when to try again.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from tabia.server.accounts.throttle import network
 from tabia.server.errors import Busy
 
 _MOST_KEYS = 50_000  # buckets of one kind; beyond it the one used least recently is forgotten
@@ -163,22 +163,6 @@ class NoLimits(Limits):
     @contextmanager
     def socket(self, visitor: Asker) -> Iterator[None]:
         yield
-
-
-def network(address: str) -> str:
-    """The key of an address: an IPv4 address itself, the /64 of an IPv6 address, which one person has whole.
-
-    >>> network("192.0.2.7"), network("2001:db8::1:2:3:4"), network("::ffff:192.0.2.7")
-    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
-    """
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv6Address):
-        mapped = found.ipv4_mapped
-        return str(mapped or ipaddress.ip_network((found.packed[:8] + bytes(8), 64)))
-    return str(found)
 
 
 def _key(visitor: Asker) -> str:
