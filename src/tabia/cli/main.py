@@ -22,6 +22,7 @@ from tabia.cli import (
     metrics,
     play,
     rate,
+    study,
     train,
 )
 from tabia.cli.groups import CommandGroup
@@ -45,6 +46,7 @@ app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
 app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
 app.command("prove", rich_help_panel=_MEASURE)(train.prove)
+app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)
 app.command("resume", rich_help_panel=_TRAIN)(train.resume)
