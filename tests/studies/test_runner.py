@@ -17,7 +17,7 @@ from tabia.studies.estimates import StudyError
 from tabia.studies.matches import RECORDS
 from tabia.studies.part import Measurement, Outcome
 
-from .toy_study import GAMES, STUDY  # noqa: TID252
+from .toy_study import GAMES, STUDY
 
 PARTS = ("first", "match-0", "last")
 
@@ -85,22 +85,18 @@ def test_a_part_that_another_process_runs_is_left_to_it(tmp_path: Path) -> None:
     run(tmp_path / "a", only=["first"])
     folder = tmp_path / "a" / "parts" / "match-0"
     folder.mkdir(parents=True)
-    holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True);"
-            "sys.stdin.read()",
-            str(folder / LOCK),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+    hold = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True);"
+        "sys.stdin.read()"
     )
-    assert holder.stdout is not None and holder.stdin is not None
-    assert holder.stdout.readline() == b"held\n"
-    found = run(tmp_path / "a")
-    assert (found.finished, found.elsewhere, found.waiting) == (["first"], ["match-0"], ["last"])
-    holder.communicate(b"")
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(folder / LOCK)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        found = run(tmp_path / "a")
+        assert (found.finished, found.elsewhere, found.waiting) == (["first"], ["match-0"], ["last"])
+        holder.stdin.close()
     assert run(tmp_path / "a").finished == list(PARTS)
 
 
@@ -149,7 +145,9 @@ def test_damaged_files_are_reported(whole: Path, tmp_path: Path) -> None:
 
 
 def test_a_part_must_measure_what_it_declares(tmp_path: Path) -> None:
-    wrong = replace(STUDY, parts=lambda scale, seed: [Measurement(name="a", keys=("x",), measure=lambda place: Outcome())])
+    wrong = replace(
+        STUDY, parts=lambda scale, seed: [Measurement(name="a", keys=("x",), measure=lambda place: Outcome())]
+    )
     with pytest.raises(StudyError, match="instead of x"):
         runner.run(wrong, StudyDirectory(tmp_path / "a"), wrong.scale("tiny"))
 

@@ -63,9 +63,7 @@ def test_an_ordering_needs_two_seeds_that_agree(seeds: list[tuple[float, float]]
 
 def test_a_seed_that_lacks_a_value_does_not_count() -> None:
     claim = ordering("a above b", "figure 1", higher="a", lower="b")
-    assert contrasts(claim, [{"a": exact("a", 1)}, {"a": exact("a", 1), "b": exact("b", 0)}]) == [
-        exact("a above b", 1)
-    ]
+    assert contrasts(claim, [{"a": exact("a", 1)}, {"a": exact("a", 1), "b": exact("b", 0)}]) == [exact("a above b", 1)]
 
 
 def test_a_trend_is_the_slope_of_the_least_squares_line() -> None:

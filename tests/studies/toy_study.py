@@ -52,5 +52,7 @@ STUDY = Study(
     parts=_parts,
     published=(Published("wins", 50.0, "table 1"),),
     claims=(ordering("Wins are more than one", "table 1", higher="wins", lower="one"),),
-    figures=(Figure(name="wins", title="Wins", x="player", y="wins, % of games", curves=(Curve("a", (("x", "wins"),)),)),),
+    figures=(
+        Figure(name="wins", title="Wins", x="player", y="wins, % of games", curves=(Curve("a", (("x", "wins"),)),)),
+    ),
 )

@@ -47,8 +47,8 @@ SCALES = (
         iterations=16,
         constants=(1.5,),
         by_iterations=(16,),
-        rules=("omc",),
-        finals=("secure",),
+        rules=(),
+        finals=(),
     ),
     MctsScale(
         name="quick",
