@@ -65,8 +65,8 @@ def test_what_is_not_declared_is_found() -> None:
 
 
 def test_an_unknown_study_or_scale_is_answered_with_the_nearest() -> None:
-    with pytest.raises(StudyError, match="no study 'bandit'. Did you mean bandits"):
+    with pytest.raises(StudyError, match=r"no study 'bandit'\. Did you mean bandits"):
         registry.load("bandit")
-    with pytest.raises(StudyError, match="no scale 'quik'. Did you mean quick"):
+    with pytest.raises(StudyError, match=r"no scale 'quik'\. Did you mean quick"):
         STUDY.scale("quik")
     assert str(Source("Tabia", "")) == "Tabia"

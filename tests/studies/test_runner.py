@@ -74,9 +74,9 @@ def test_a_finished_part_is_not_run_again(whole: Path) -> None:
 
 def test_only_some_parts(tmp_path: Path) -> None:
     assert run(tmp_path / "a", only=["f*"]).finished == ["first"]
-    with pytest.raises(StudyError, match="needs match-0. Run first: --only match-0"):
+    with pytest.raises(StudyError, match=r"needs match-0\. Run first: --only match-0"):
         run(tmp_path / "a", only=["last"])
-    with pytest.raises(StudyError, match="no part 'mtch-0'. Did you mean match-0"):
+    with pytest.raises(StudyError, match=r"no part 'mtch-0'\. Did you mean match-0"):
         run(tmp_path / "a", only=["mtch-0"])
     assert run(tmp_path / "a", only=["match-0", "last"]).finished == ["match-0", "last"]
 

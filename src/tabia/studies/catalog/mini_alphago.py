@@ -1,0 +1,191 @@
+"""Mini AlphaGo: a network's favorite move in the selection rule, at Connect 3 on 4 x 3 (Goldberg & Ishay 2017).
+
+The value of a leaf is a random rollout for both players; the network only names the move that the second term favors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import jax
+import numpy as np
+
+from tabia.evaluation import Record
+from tabia.games import make
+from tabia.games.game import Game
+from tabia.solvers.enumeration import enumerate_positions
+from tabia.studies.estimates import exact, percentage
+from tabia.studies.matches import MatchPart, Tally, spec
+from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.plots import Curve, Figure
+from tabia.studies.study import Scale, Source, Study
+from tabia.studies.verdicts import Published, ordering, published_count, trend
+
+GAME, NETWORK = "connect3", "connect3"
+ROOT2 = sqrt(2.0)
+BUDGETS = {25: 68.7, 50: 69.8, 100: 69.5, 300: 72.2, 500: 77.5, 1000: 80.8, 3000: 81.4, 5000: 82.3}
+BY_C1 = {0.0: 94.6, 1.0: 69.5, 4.0: 64.1, 10.0: 66.5, 50.0: 64.9}  # in units of sqrt 2, with c2 = sqrt 2
+BY_C2 = {1 / ROOT2: 94.0, 1.0: 94.6, 4.0: 93.3, 10.0: 92.8, 50.0: 92.8}  # in units of sqrt 2, with c1 = 0
+NODES, POSITIONS = "nodes of the game tree", "distinct positions"
+PUBLISHED_GAMES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiniScale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per row and seed
+    budgets: tuple[int, ...] = tuple(BUDGETS)
+    c1: tuple[float, ...] = tuple(BY_C1)
+    c2: tuple[float, ...] = tuple(BY_C2)
+    budget: int = 100  # of table 2
+
+
+SCALES = (
+    MiniScale(name="tiny", about="8 games per row, 8 iterations", games=8, budgets=(8,), c1=(), c2=(), budget=8),
+    MiniScale(
+        name="quick",
+        about="2 x 200 games per row, budgets up to 500; 1,000 games in the paper",
+        games=200,
+        budgets=tuple(BUDGETS)[:5],
+        seeds=2,
+        values=True,
+        trends=True,
+    ),
+    MiniScale(name="full", about="2 x 1,000 games per row", games=1000, seeds=2, values=True, trends=True),
+)
+
+
+def _budget(budget: int) -> str:
+    return f"{budget} iterations"
+
+
+def _c1(c: float) -> str:
+    return f"c1 = {c:g} sqrt 2"
+
+
+def _c2(c: float) -> str:
+    return "c1 = 0, c2 = 1" if c == 1 / ROOT2 else f"c1 = 0, c2 = {c:g} sqrt 2"
+
+
+def _wins(label: str) -> str:
+    return f"{label}: wins"
+
+
+def tree_nodes(game: Game, limit: int = 100_000) -> tuple[int, int]:
+    """The nodes of the game tree, one per line of moves, and the distinct positions."""
+    start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
+    graph = enumerate_positions(game, start, limit=limit)
+    lines = np.zeros(len(graph.prints), np.int64)
+    lines[0] = 1
+    parent = np.repeat(np.arange(len(lines)), np.diff(graph.moves))
+    for first, last in zip(graph.plies, graph.plies[1:], strict=False):
+        mine = (parent >= first) & (parent < last)  # a position of these games occurs at one ply only
+        np.add.at(lines, graph.child[mine], lines[parent[mine]])
+    return int(lines.sum()), len(lines)
+
+
+def _enumerate(place: Place) -> Outcome:
+    nodes, positions = tree_nodes(make(GAME))
+    return Outcome((exact(NODES, nodes, "nodes"), exact(POSITIONS, positions, "positions")))
+
+
+def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
+    def part(repeat: int, name: str, label: str, budget: int, c1: float, c2: float) -> MatchPart:
+        keys = (_wins(label), f"{label}: draws")
+
+        def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+            tally = Tally(records, names[0])
+            return Outcome(
+                (percentage(keys[0], tally.wins, tally.games), percentage(keys[1], tally.draws, tally.games))
+            )
+
+        rule = f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,winning_moves_first=false"
+        return MatchPart(
+            name=f"{name}-{repeat}",
+            keys=keys,
+            game=GAME,
+            players=(
+                spec(f"az:{NETWORK},simulations={budget},{rule}"),
+                spec(f"mcts:simulations={budget},c={c1 or ROOT2:.6g}"),
+            ),
+            games=scale.games,
+            measure=measure,
+            match_seed=part_seed(seed, repeat, name),
+            seed=repeat,
+            cost=budget / 100,
+        )
+
+    found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=_enumerate)]
+    for repeat in range(scale.seeds):
+        for budget in scale.budgets:
+            found.append(part(repeat, f"budget-{budget}", _budget(budget), budget, ROOT2, ROOT2))
+        for c in scale.c1:
+            found.append(part(repeat, f"c1-{c:g}", _c1(c), scale.budget, c * ROOT2, ROOT2))
+        for c in scale.c2:
+            found.append(part(repeat, f"c2-{c:.2g}", _c2(c), scale.budget, 0.0, c * ROOT2))
+    return found
+
+
+def _percent(label: str, percent: float, where: str) -> Published:
+    return published_count(_wins(label), round(percent * PUBLISHED_GAMES / 100), PUBLISHED_GAMES, where)
+
+
+def _figure(name: str, title: str, x: str, labels: dict[float, str]) -> Figure:
+    """Wins by some setting; its values are spaced evenly, because they grow in large steps."""
+    points = tuple((f"{value:.3g}", _wins(label)) for value, label in labels.items())
+    return Figure(name=name, title=title, x=x, y="wins against UCT, % of games", curves=(Curve("wins", points),))
+
+
+STUDY = Study(
+    name="mini-alphago",
+    version=1,
+    question="How often does MCTS with a network's favorite move beat UCT with the same budget?",
+    source=Source("Goldberg & Ishay 2017", "section 3"),
+    scales=SCALES,
+    parts=_parts,
+    published=(
+        Published(NODES, 275_000, "section 2.2", 270_000, 280_000),  # "a bit more than 2.7 * 10^5"
+        *(_percent(_budget(budget), percent, "table 1") for budget, percent in BUDGETS.items()),
+        *(_percent(_c1(c), percent, "table 2, c1") for c, percent in BY_C1.items()),
+        *(_percent(_c2(c), percent, "table 2, c2") for c, percent in BY_C2.items()),
+    ),
+    claims=(
+        trend(
+            "Larger budgets win more often", "figure 3", keys=[_wins(_budget(budget)) for budget in list(BUDGETS)[:5]]
+        ),
+        ordering("c1 = 0 wins more often than c1 = sqrt 2", "figure 4", higher=_wins(_c1(0.0)), lower=_wins(_c1(1.0))),
+    ),
+    figures=(
+        _figure(
+            "budget",
+            "Wins by budget, c1 = c2 = sqrt 2 (figure 3)",
+            "iterations per move",
+            {b: _budget(b) for b in BUDGETS},
+        ),
+        _figure(
+            "c1",
+            "Wins by c1, c2 = sqrt 2, 100 iterations (figure 4)",
+            "c1, in units of sqrt 2",
+            {c: _c1(c) for c in BY_C1},
+        ),
+        _figure(
+            "c2", "Wins by c2, c1 = 0, 100 iterations (figure 5)", "c2, in units of sqrt 2", {c: _c2(c) for c in BY_C2}
+        ),
+        Figure(
+            name="size",
+            title="Size of the game",
+            x="",
+            y="count",
+            curves=(Curve("Connect 3 on 4 x 3", (("tree nodes", NODES), ("positions", POSITIONS))),),
+            joined=False,
+        ),
+    ),
+    notes=(
+        "The network here is the shipped agent connect3, whose favorite move is nearly always optimal; the paper "
+        "stopped training at 90%. What the paper calls states are the nodes of the game tree. UCT has c = sqrt 2 where "
+        "c1 is 0.",
+    ),
+)
