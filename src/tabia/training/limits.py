@@ -73,7 +73,19 @@ def learner_needs(plan: Plan) -> list[Need]:
     return [
         weight_needs(plan),
         Need("learner.batch_size", batch, batch * features * _FLOAT, "for its features in every layer"),
+        *_sample_needs(plan),
     ]
+
+
+def _sample_needs(plan: Plan) -> list[Need]:
+    """What the sample of some epochs needs: its states and policies, and its order in every epoch."""
+    learner, game = plan.config.learner, plan.game
+    if not learner.epochs:
+        return []
+    positions = learner.sample_positions or plan.window * plan.config.selfplay.games
+    state = memory.nbytes(jax.eval_shape(game.init, jax.random.key(0)))
+    each = state + _FLOAT * (game.num_actions + 2 * game.num_players + learner.epochs)
+    return [Need("learner.sample_positions", positions, positions * each, "for the sample of the epochs")]
 
 
 def arena_needs(plan: Plan) -> list[list[Need]]:
@@ -127,10 +139,20 @@ def least_seconds(plan: Plan, platform: str | None = None) -> float:
 def iteration_operations(plan: Plan) -> float:
     """Floating-point operations of the network in one iteration: one position per simulation, and the learner."""
     config = plan.config.at(0.0)
-    search, selfplay, learner = config.search, config.selfplay, config.learner
+    search, selfplay = config.search, config.selfplay
     # Every ply of an iteration may be a fast search, so a lower bound counts on that.
     simulations = min(search.simulations, search.fast_simulations or search.simulations)
     played = 0 if selfplay.teacher else selfplay.games * selfplay.plies * simulations
-    learned = 3 * learner.steps * learner.batch_size  # forward once, and backward, which is twice the work
+    learned = 3 * _learned_positions(plan)  # forward once, and backward, which is twice the work
     waits = plan.min_positions > selfplay.games * selfplay.plies  # then the first iteration only plays
     return float(counts(plan.network).operations * (played + (0 if waits else learned)))
+
+
+def _learned_positions(plan: Plan) -> int:
+    """A lower bound for the positions in all optimizer steps of an iteration; 0 where games decide how many."""
+    learner = plan.config.at(0.0).learner
+    if learner.steps_per_game or learner.train_every_games:
+        return 0
+    if learner.epochs:
+        return learner.epochs * min(learner.sample_positions or plan.min_positions, plan.min_positions)
+    return learner.steps * learner.batch_size

@@ -143,6 +143,12 @@ class Plan:
                 f"learner.batch_size={config.learner.batch_size} is more than the {capacity} positions of the replay "
                 "buffer. Lower it, or raise replay.positions."
             )
+        if config.learner.sample_positions > self.window * config.selfplay.games:
+            raise TrainingError(
+                f"learner.sample_positions={config.learner.sample_positions} is more than the "
+                f"{self.window * config.selfplay.games} positions that the learner samples from. Lower it, or raise "
+                "replay.positions or replay.iterations."
+            )
         played = iterations * config.selfplay.plies * config.selfplay.games
         if not config.minutes and self.min_positions > played:
             raise TrainingError(

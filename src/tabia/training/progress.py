@@ -54,6 +54,7 @@ class Progress:
                 progress=training.progress,
                 enter=training.enter,
                 guard=guard,
+                games=counters.games,
             )
 
     def count(self, iteration: Iteration) -> IterationResult:

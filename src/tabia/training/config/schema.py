@@ -123,7 +123,15 @@ class LearnerSettings:
     """[learner] The optimizer and the losses."""
 
     steps: int = bounded(16, 1, 1_000_000)
-    """Optimizer steps per iteration."""
+    """Optimizer steps per iteration, each on a fresh batch; unused with `epochs` or `steps_per_game`."""
+    epochs: int = bounded(0, 0, 1_000)
+    """Epochs per iteration over one sample from the replay buffer; 0: `steps` on fresh batches."""
+    sample_positions: int = bounded(0, 0, 1_000_000_000)
+    """Epochs: positions in that sample, drawn without repetition; 0: all that are ready."""
+    steps_per_game: float = bounded(0.0, 0.0, 1e6)
+    """Optimizer steps for each game that ended in the iteration, on fresh batches; 0: `steps`."""
+    train_every_games: int = bounded(0, 0, 1_000_000_000)
+    """Learn only in iterations in which the number of finished games passes a multiple of this; 0: in all."""
     batch_size: int = bounded(512, 1, 1_000_000)
     optimizer: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
@@ -303,6 +311,13 @@ def _check_together(config: Config) -> None:
         raise TrainingError(
             f"gate.threshold is the score that the sequential test looks for, above 0.5; got {config.gate.threshold}."
         )
+    if config.learner.steps_per_game and (config.learner.epochs or config.learner.train_every_games):
+        raise TrainingError(
+            "learner.steps_per_game counts optimizer steps by finished games, so learner.epochs and "
+            "learner.train_every_games must be 0."
+        )
+    if config.learner.sample_positions and not config.learner.epochs:
+        raise TrainingError("learner.sample_positions is the sample of learner.epochs: set that, such as to 5.")
     for name, steps in config.schedule:
         if name in FIXED or name.startswith("network."):
             raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
