@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tabia.games import make
-from tabia.search import Gumbel
+from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
+from tabia.search.rules.puct import as_loss
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
@@ -236,13 +237,13 @@ def test_random_moves_have_the_requested_frequency_and_are_marked() -> None:
 
 def test_the_policy_target_is_the_one_in_the_settings(variables) -> None:
     """With Gumbel the two differ: visits come in whole simulations."""
-    states, key = plan().selfplay.begin(jax.random.key(0)).states, jax.random.key(4)
+    lanes, key = plan().selfplay.begin(jax.random.key(0)), jax.random.key(4)
     weights = plan().network.fold(variables)
     found = plan().selfplay
     search = selfplay.make_search(found.game, found.network, found.search, found.search.simulations)
-    truth = search.run_unchecked(weights, states, key)
+    truth = search.run_unchecked(weights, lanes.states, key)
     for target, policy in (("improved", truth.policy), ("visits", truth.visits / found.search.simulations)):
-        searched, full = selfplay.search(replace(found, target=target), weights, states, key)
+        searched, full = selfplay.search(replace(found, target=target), weights, lanes, key)
         assert searched.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
     assert np.abs(np.asarray(truth.policy - truth.visits / found.search.simulations)).max() > 0.05
 
@@ -255,6 +256,11 @@ def test_the_search_is_the_one_in_the_settings() -> None:
     search = selfplay.make_search(found.game, found.network, settings, 9)
     assert search.rule == Gumbel(considered_actions=3, gumbel_scale=0.25, value_scale=0.5, maxvisit_init=7.0)
     assert isinstance(search.evaluate, WinningMovesFirst) and search.simulations == 9
+    settings = SearchSettings(rule="puct", c=10.0, dirichlet_fraction=0.0, untried_value="lowest", own_visit=False)
+    schulte = Puct(c=10.0, untried_value=as_loss, own_visit=False)  # Schulte 2021, equation 3.2.4
+    assert selfplay.make_search(found.game, found.network, settings, 9).rule == schulte
+    default = selfplay.make_search(found.game, found.network, SearchSettings(rule="puct"), 9).rule
+    assert default == Puct(dirichlet_fraction=0.25)
 
 
 def test_fast_searches_are_played_but_not_learned(variables) -> None:

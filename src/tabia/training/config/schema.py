@@ -47,12 +47,18 @@ class SearchSettings:
     """PUCT: Dirichlet alpha is this divided by the number of legal moves."""
     dirichlet_alpha: float = bounded(0.0, 0.0, 1e6)
     """PUCT: Dirichlet alpha; 0: use dirichlet_total."""
+    untried_value: str = one_of("zero", "lowest", "parent")
+    """PUCT: the value of moves not tried yet: 0, the game's lowest score (Schulte 2021), or the mean of the node."""
+    own_visit: bool = True
+    """PUCT: N counts the node's own evaluation, not only the visits of its moves; false in Schulte 2021."""
     winning_moves_first: bool = False
     """Give a leaf with an immediately winning move the value of that win; not for games of chance."""
     transpositions: bool = False
     """Share nodes between equal positions."""
     cut_loops: bool = False
     """Score a position that repeats on the path instead of searching it again."""
+    cut_loops_history: bool = False
+    """Score a position that repeats an earlier one of the game, too; needs cut_loops or transpositions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,6 +294,7 @@ FIXED = frozenset(
         "minutes",
         "selfplay.games",
         "selfplay.plies",
+        "search.cut_loops_history",
         "gate.kind",
         "replay.place",
         "learner.optimizer",
@@ -318,6 +325,8 @@ def _check_together(config: Config) -> None:
         )
     if config.learner.sample_positions and not config.learner.epochs:
         raise TrainingError("learner.sample_positions is the sample of learner.epochs: set that, such as to 5.")
+    if config.search.cut_loops_history and not (config.search.cut_loops or config.search.transpositions):
+        raise TrainingError("search.cut_loops_history needs search.cut_loops or search.transpositions.")
     for name, steps in config.schedule:
         if name in FIXED or name.startswith("network."):
             raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")

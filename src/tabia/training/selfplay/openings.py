@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search.evaluators import random_actions, step
 from tabia.training.config.schema import SelfPlaySettings
@@ -30,6 +31,7 @@ class Lanes(NamedTuple):
     opening: Array  # int32[B] moves before self-play took over: random ones, or those of an earlier game
     until: Array  # int32[B] before this ply, moves are sampled at `temperature`
     never_resign: Array  # bool[B]
+    past: Array | None = None  # uint32[B, H, 2] fingerprints of the positions by ply, 0 where unknown; if loops need it
 
 
 class Revisits(NamedTuple):
@@ -56,7 +58,7 @@ def new_games(selfplay: SelfPlay, key: Array, weights: Any = None, *, all_opened
     lengths = jax.random.randint(length_key, (count,), 1, max(settings.opening_moves, 1) + 1)
     opened = jax.random.uniform(fraction_key, (count,)) < (1.0 if all_opened else settings.opening_fraction)
     lengths = jnp.where(opened & (settings.opening_moves > 0), lengths, 0)
-    states = _play_openings(selfplay, weights, starts, lengths, move_key)
+    states, past = _play_openings(selfplay, weights, starts, lengths, move_key)
     over = jax.vmap(game.over)(states)
     lengths = jnp.where(over, 0, lengths)
     until = jnp.full((count,), settings.temperature_moves, jnp.int32)
@@ -68,37 +70,59 @@ def new_games(selfplay: SelfPlay, key: Array, weights: Any = None, *, all_opened
         opening=lengths,
         until=until,
         never_resign=jax.random.uniform(resign_key, (count,)) < settings.resign_disabled_fraction,
+        past=None if past is None else jnp.where(over[:, None, None], 0, past),
     )
 
 
-def _play_openings(selfplay: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array) -> State:
-    """Play random moves from each start; with weights, the most balanced of several candidates."""
+def _play_openings(
+    selfplay: SelfPlay, weights: Any, starts: State, lengths: Array, key: Array
+) -> tuple[State, Array | None]:
+    """Play random moves from each start; with weights, the most balanced of several candidates. With their past."""
     game, settings = selfplay.game, selfplay.settings
     candidates = settings.opening_candidates if weights is not None else 1
     starts, lengths = jax.tree.map(lambda leaf: jnp.repeat(leaf, candidates, axis=0), (starts, lengths))
 
-    def move(index: Array, states: State) -> State:
+    def move(index: Array, carry: tuple[State, Array | None]) -> tuple[State, Array | None]:
+        states, past = carry
         action_key, chance_key = jax.random.split(jax.random.fold_in(key, index))
         moved = step(game, states, random_actions(action_key, jax.vmap(game.legal)(states)), chance_key)
-        return where(index < lengths, moved, states)
+        going = index < lengths
+        past = None if past is None else remember(game, past, states, jnp.where(going, index, game.max_moves))
+        return where(going, moved, states), past
 
-    states = jax.lax.fori_loop(0, settings.opening_moves, move, starts)
+    past = no_past(game, lengths.shape[0]) if selfplay.search.cut_loops_history else None
+    states, past = jax.lax.fori_loop(0, settings.opening_moves, move, (starts, past))
     if candidates == 1:
-        return states
+        return states, past
     values = selfplay.network.forward(weights, jax.vmap(game.observe)(states))[1]
     imbalance = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
     best = jnp.argmin(imbalance.reshape(-1, candidates), axis=1) + candidates * jnp.arange(settings.games)
-    return jax.tree.map(lambda leaf: leaf[best], states)
+    return jax.tree.map(lambda leaf: leaf[best], (states, past))
+
+
+def no_past(game: Game, lanes: int) -> Array:
+    """The past of games at their first position, uint32[B, H, 2]."""
+    return jnp.zeros((lanes, game.max_moves, 2), jnp.uint32)
+
+
+def remember(game: Game, past: Array, states: State, ply: Array) -> Array:
+    """The past with these positions [B, ...] at `ply` [B]; a ply out of range is dropped."""
+    prints = jax.vmap(partial(fingerprint, game))(states)
+    return past.at[jnp.arange(past.shape[0]), ply].set(prints, mode="drop")
 
 
 def with_revisits(pool: Lanes, revisits: Revisits) -> Lanes:
-    """The pool with the chosen positions instead of its own games; they are never resigned, as the search was wrong."""
+    """The pool with the chosen positions instead of its own games; they are never resigned, as the search was wrong.
+
+    Their past is unknown: the replay buffer does not keep it.
+    """
     known = Lanes(
         states=revisits.states,
         ply=revisits.ply,
         opening=revisits.ply,
         until=pool.until,
         never_resign=jnp.ones_like(pool.never_resign),
+        past=None if pool.past is None else jnp.zeros_like(pool.past),
     )
     return Lanes(*where(revisits.chosen, known, pool))
 

@@ -24,7 +24,7 @@ from tabia.search.result import visit_policy
 from tabia.search.rules import make_rule
 from tabia.search.tree import root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.selfplay.openings import Lanes, Revisits, new_games, restart, with_revisits
+from tabia.training.selfplay.openings import Lanes, Revisits, new_games, remember, restart, with_revisits
 from tabia.training.selfplay.replay import compress_policy
 
 
@@ -113,7 +113,7 @@ def _play(
 def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
     """One move in every lane."""
     search_key, move_key, chance_key = jax.random.split(key, 3)
-    searched, full_search = search(selfplay, weights, lanes.states, search_key)
+    searched, full_search = search(selfplay, weights, lanes, search_key)
     action, explored = choose(selfplay, searched, lanes, move_key)
     after = step(selfplay.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(selfplay.game.over)(after), selfplay.game.scale(jax.vmap(selfplay.game.scores)(after))
@@ -137,7 +137,8 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         policy_actions=policy_actions,
     )
     # A ply of -1 marks a resigned game for `restart`.
-    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), plies
+    past = None if lanes.past is None else remember(selfplay.game, lanes.past, lanes.states, lanes.ply)
+    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1), past=past), plies
 
 
 class Searched(NamedTuple):
@@ -150,14 +151,15 @@ class Searched(NamedTuple):
     legal: Array  # bool[B, A]
 
 
-def search(selfplay: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Searched, Array]:
+def search(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Searched, Array]:
     """Search every position, either in full or fast (one draw for the whole batch); whether it was in full."""
     settings = selfplay.search
     if selfplay.settings.teacher:
-        return teach(selfplay, states, key), jnp.array(True)
+        return teach(selfplay, lanes.states, key), jnp.array(True)
 
     def searched(simulations: int) -> Searched:
-        result = make_search(selfplay.game, selfplay.network, settings, simulations).run_unchecked(weights, states, key)
+        how = make_search(selfplay.game, selfplay.network, settings, simulations)
+        result = how.run_unchecked(weights, lanes.states, key, lanes.past)
         root = root_view(result.tree)
         return Searched(
             action=result.action,
