@@ -166,6 +166,11 @@ class Iteration:
         assert self._summary is not None
         settings, before = self.plan.config.learner, self._games
         after = before + int(self._summary.games)
+        selfplay = self.plan.config.selfplay
+        if selfplay.teacher_games:  # then the network learns once, from all games of the teacher
+            if after < selfplay.teacher_games:
+                return 0
+            before = 0
         if settings.steps_per_game:
             return math.floor(after * settings.steps_per_game) - math.floor(before * settings.steps_per_game)
         every = settings.train_every_games

@@ -23,6 +23,7 @@ from tabia.training.plan import Plan
 from tabia.training.selfplay.play import make_search
 
 _COPIES = 5  # of every weight: itself, its EMA, two moments of the optimizer, its gradient
+_BACKUP = 4  # more of them where the champion's can be restored
 _FLOAT = 4  # bytes
 CORE, CHIP = 2e11, 1e15  # operations per second: more than one CPU core, and any accelerator, can do
 COMPILING = 2.0  # seconds: no machine traces and compiles the programs of a run in less
@@ -31,7 +32,7 @@ COMPILING = 2.0  # seconds: no machine traces and compiles the programs of a run
 def check_memory(plan: Plan) -> None:
     """Refuse a run whose trees, batches or weights exceed the memory limit at any stage of its schedule."""
     limit = memory.device_limit()
-    for board in chain.from_iterable(stage.boards for stage in plan.stages):
+    for board in chain.from_iterable(stage.boards for stage in (*plan.stages, *plan.after_teacher)):
         for needs in (selfplay_needs(board), learner_needs(board), *arena_needs(board)):
             sentence = memory.shortage(needs, limit)
             if sentence is not None:
@@ -49,7 +50,7 @@ def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:
 
 def working_bytes(plan: Plan) -> int:
     """Bytes that a run needs at its peak, without its replay buffer."""
-    boards = chain.from_iterable(stage.boards for stage in plan.stages)
+    boards = chain.from_iterable(stage.boards for stage in (*plan.stages, *plan.after_teacher))
     each = (needs for board in boards for needs in (selfplay_needs(board), learner_needs(board)))
     return max(sum(need.bytes for need in needs) for needs in each)
 
@@ -93,14 +94,14 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
     gate, evaluation = plan.config.gate, plan.config.evaluation
     searches = []
     if gate.kind != "none":
-        searches.append(("gate", gate.simulations or plan.config.search.simulations, gate.games))
+        simulations = gate.simulations or plan.config.search.simulations
+        searches.append(("gate", gate.search, simulations, gate.games))
     if evaluation.every and evaluation.simulations:
-        searches.append(("evaluation", evaluation.simulations, evaluation.games))
-    search = arena.make_search(plan, 1)
+        searches.append(("evaluation", evaluation.search, evaluation.simulations, evaluation.games))
     found = []
-    for section, simulations, games in searches:
+    for section, search, simulations, games in searches:
         batch = query_size(min(games, arena.TOGETHER))
-        needs = layout.needs(search, batch, simulations=simulations)
+        needs = layout.needs(arena.make_search(plan, 1, search), batch, simulations=simulations)
         found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
     return found
 
@@ -108,7 +109,8 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
 def weight_needs(plan: Plan) -> Need:
     """What the weights need, with all that the optimizer keeps of each."""
     count = sum(layer.inputs * layer.outputs * max(layer.kernel, 1) ** 2 for layer in plan.network.layers)
-    return Need("weights", count, count * _COPIES * _FLOAT, "with EMA, gradients and optimizer state")
+    copies = _COPIES + (_BACKUP if plan.config.gate.restore_on_refusal else 0)
+    return Need("weights", count, count * copies * _FLOAT, "with EMA, gradients and optimizer state")
 
 
 def _named(simulations: str, games: str, batch: int, needs: Sequence[Need]) -> list[Need]:

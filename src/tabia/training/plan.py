@@ -89,6 +89,11 @@ class Plan:
         return tuple(Plan(self.config.at(start)) for start in (progress, *later))
 
     @property
+    def after_teacher(self) -> tuple[Plan, ...]:
+        """The stages once more, as they are after the teacher's games; none if its games are not counted."""
+        return tuple(Plan(stage.config.without_teacher) for stage in self.stages if stage.config.selfplay.teacher_games)
+
+    @property
     def min_positions(self) -> int:
         """Positions that must be ready before learning starts."""
         return self.config.replay.min_positions or 4 * self.config.learner.batch_size

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tabia.core.settings import bounded, check, one_of
-from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
 from tabia.search.rules import RULES
+from tabia.training.config.checks import check_together
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -89,7 +89,12 @@ class SelfPlaySettings:
     revisit_candidates: int = bounded(16, 1, 1_000)
     """Sample this many positions and start at the most surprising one."""
     teacher: str = ""
-    """A player (random, greedy, initialize) that plays instead of the network; schedule it for the start of a run."""
+    """A player (random, greedy, initialize) that plays instead of the network; see teacher_games, or schedule it."""
+    teacher_games: int = bounded(0, 0, 1_000_000_000)
+    """The teacher plays this many games; the network learns from them once, they are discarded, and it takes over.
+
+    It then plays without passing a gate. 0: the teacher plays as long as `teacher` is set.
+    """
     epsilon: float = bounded(0.0, 0.0, 1.0)
     """The fraction of moves replaced by random ones; positions before one keep their search value as target."""
     resign_threshold: float = bounded(0.0, 0.0, 1.0)
@@ -183,6 +188,10 @@ class GateSettings:
     threshold: float = bounded(0.55, 0.0, 100.0)
     simulations: int = bounded(0, 0, 1_000_000)
     """Simulations per move of both sides; 0: as in self-play."""
+    search: str = one_of("gumbel", "run")
+    """How both sides search: `gumbel`, or by the run's own rule (`run`); without noise in either case."""
+    restore_on_refusal: bool = False
+    """Replace a refused network by the champion, weights and optimizer, instead of training it further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +209,8 @@ class EvaluationSettings:
     """Games against each opponent, fewer if `every` is 0 and time is short; 0: strength is never measured."""
     simulations: int = bounded(64, 0, 1_000_000)
     """Simulations per move of our side; 0: the network alone."""
+    search: str = one_of("gumbel", "run")
+    """How our side searches: `gumbel`, or by the run's own rule (`run`); without noise in either case."""
     positions: int = bounded(-1, -1, 1_000_000)
     """Positions compared with perfect play; 0: none; -1: 200 if the game is solved quickly."""
 
@@ -210,12 +221,20 @@ class CheckpointSettings:
 
     every: int = bounded(50, 1, 1_000_000)
     """Iterations between two checkpoints; one is also saved at the end and at Ctrl-C."""
+    every_games: int = bounded(0, 0, 1_000_000_000)
+    """Also save one when the number of finished games passes a multiple of this; 0: never."""
+    initial: bool = False
+    """Also save one before the first iteration, with the untrained network."""
+    accepted: bool = False
+    """Also save one for every network that passes the gate."""
     minutes: float = bounded(5.0, 0.0, 1e6)
     """Minutes after which a checkpoint is saved in any case."""
     resumable: int = bounded(2, 1, 1_000)
     """The newest checkpoints that can be resumed; older ones keep only their weights."""
     games: int = bounded(4, 0, 1_000)
     """Self-play games written to games/ per checkpoint."""
+    all_games: bool = False
+    """Write all self-play games, after every iteration; those that start after random moves cannot be written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +250,10 @@ class Config:
     """Length of the run if minutes is 0; such a run can be reproduced bit for bit on a CPU."""
     minutes: float = bounded(0.0, 0.0, 1e6)
     """Length of the run by the clock, compilation included; schedules then follow the clock. 0: see iterations."""
+    games: int = bounded(0, 0, 1_000_000_000)
+    """End the run after this many finished games if that comes first; schedules then follow them. 0: no limit."""
+    loss_target: float = bounded(0.0, 0.0, 1e6)
+    """End the run once the total loss of an iteration is at most this; 0: never."""
     network: NetworkConfig = field(default_factory=tower)
     search: SearchSettings = SearchSettings()
     selfplay: SelfPlaySettings = SelfPlaySettings()
@@ -247,7 +270,7 @@ class Config:
         check(self, error=TrainingError)
         for section in SECTIONS:
             check(getattr(self, section), section=section, error=TrainingError)
-        _check_together(self)
+        check_together(self)
 
     def at(self, progress: float) -> Config:
         """The configuration as scheduled for this progress, from 0 to 1."""
@@ -261,6 +284,17 @@ class Config:
     def scheduled(self, progress: float) -> dict[str, Any]:
         """The values that `schedule` sets at this progress."""
         return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
+
+    @property
+    def without_teacher(self) -> Config:
+        """The configuration after the teacher's games."""
+        return self.changed({"selfplay.teacher": "", "selfplay.teacher_games": 0})
+
+    @property
+    def length(self) -> str:
+        """The length of the run in words."""
+        length = f"{self.minutes:.4g} minutes" if self.minutes else f"{self.iterations:,} iterations"
+        return f"{self.games:,} games, or {length}" if self.games else length
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
         """A copy with some settings changed, by dotted name."""
@@ -282,67 +316,3 @@ SECTIONS: dict[str, type[Any]] = {
     "evaluation": EvaluationSettings,
     "checkpoints": CheckpointSettings,
 }
-
-
-FIXED = frozenset(
-    {
-        "game",
-        "other_boards",
-        "recipe",
-        "seed",
-        "iterations",
-        "minutes",
-        "selfplay.games",
-        "selfplay.plies",
-        "search.cut_loops_history",
-        "gate.kind",
-        "replay.place",
-        "learner.optimizer",
-        "learner.gradient_clip",
-        "learner.weight_decay",
-    }
-)
-"""Settings that decide the shapes of arrays, or what the run is, and cannot be scheduled."""
-
-
-def _check_together(config: Config) -> None:
-    if not isinstance(config.other_boards, tuple) or not all(isinstance(board, str) for board in config.other_boards):
-        raise TrainingError(f"other_boards must be a list of game ids; got {quote(config.other_boards)}.")
-    if config.other_boards and not config.network.any_size:
-        raise TrainingError("other_boards needs a network for any size of board: --set network=any_size.")
-    if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
-        raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
-    if config.gate.kind == "score" and not 0 < config.gate.threshold < 1:
-        raise TrainingError(f"gate.threshold is a fraction of the points, such as 0.55; got {config.gate.threshold}.")
-    if config.gate.kind == "sequential" and not 0.5 < config.gate.threshold < 1:
-        raise TrainingError(
-            f"gate.threshold is the score that the sequential test looks for, above 0.5; got {config.gate.threshold}."
-        )
-    if config.learner.steps_per_game and (config.learner.epochs or config.learner.train_every_games):
-        raise TrainingError(
-            "learner.steps_per_game counts optimizer steps by finished games, so learner.epochs and "
-            "learner.train_every_games must be 0."
-        )
-    if config.learner.sample_positions and not config.learner.epochs:
-        raise TrainingError("learner.sample_positions is the sample of learner.epochs: set that, such as to 5.")
-    if config.search.cut_loops_history and not (config.search.cut_loops or config.search.transpositions):
-        raise TrainingError("search.cut_loops_history needs search.cut_loops or search.transpositions.")
-    for name, steps in config.schedule:
-        if name in FIXED or name.startswith("network."):
-            raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
-        if not _are_steps(steps):
-            raise TrainingError(f"The schedule of {name} must start at 0 and rise, such as [[0.0, 16], [0.5, 32]].")
-    for start in config.changes if config.schedule else ():
-        replace(config, schedule=()).changed(
-            config.scheduled(start)
-        )  # refuses settings that do not work together there
-
-
-def _are_steps(steps: Any) -> bool:
-    """Whether these are (progress, value) pairs that start at 0 and rise."""
-    if not isinstance(steps, tuple) or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
-        return False
-    starts = [start for start, _ in steps]
-    if not all(type(start) in (int, float) for start in starts):
-        return False
-    return bool(starts) and starts[0] == 0 and starts == sorted(starts)

@@ -61,6 +61,11 @@ def make_buffer(plies: Plies, rows: int, host: jax.Device | None = None) -> Repl
         return buffer if host is None else jax.device_put(buffer, host)
 
 
+def emptied(buffer: ReplayBuffer) -> ReplayBuffer:
+    """The buffer without its positions, where it is."""
+    return buffer._replace(ready=buffer.ready & False, rows=buffer.rows * 0)
+
+
 def host_of(buffer: ReplayBuffer) -> jax.Device | None:
     """The host device of a buffer, None if it is on the default device."""
     (place,) = buffer.ready.devices()
