@@ -59,6 +59,11 @@ class SearchSettings:
     """Score a position that repeats on the path instead of searching it again."""
     cut_loops_history: bool = False
     """Score a position that repeats an earlier one of the game, too; needs cut_loops or transpositions."""
+    reuse_tree: bool = False
+    """Keep the subtree of the move played for the next search, at most `simulations` nodes; not with gumbel.
+
+    An iteration starts with new trees, because its network may be another one.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,6 +317,10 @@ def _check_together(config: Config) -> None:
         )
     if config.search.cut_loops_history and not (config.search.cut_loops or config.search.transpositions):
         raise TrainingError("search.cut_loops_history needs search.cut_loops or search.transpositions.")
+    if config.search.reuse_tree and RULES[config.search.rule].plans_root:
+        raise TrainingError(f"search.reuse_tree does not work with rule={config.search.rule!r}; use puct.")
+    if config.search.reuse_tree and config.search.fast_simulations:
+        raise TrainingError("search.reuse_tree needs searches of one size; set search.fast_simulations to 0.")
     for name, steps in config.schedule:
         if name in FIXED or name.startswith("network."):
             raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")

@@ -16,6 +16,7 @@ from jax import Array
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search.evaluators import random_actions, step
+from tabia.search.tree import NO_CHILD, Tree
 from tabia.training.config.schema import SelfPlaySettings
 from tabia.training.selfplay.replay import ReplayBuffer, draw_places, host_of
 
@@ -32,6 +33,14 @@ class Lanes(NamedTuple):
     until: Array  # int32[B] before this ply, moves are sampled at `temperature`
     never_resign: Array  # bool[B]
     past: Array | None = None  # uint32[B, H, 2] fingerprints of the positions by ply, 0 where unknown; if loops need it
+    kept: Kept | None = None  # the trees of the last search, within one call of self-play that reuses them
+
+
+class Kept(NamedTuple):
+    """The trees of the last search, and where the games have got to in them."""
+
+    tree: Tree
+    nodes: Array  # int32[B] the nodes of the current positions, NO_CHILD for a new tree
 
 
 class Revisits(NamedTuple):
@@ -46,7 +55,10 @@ def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
     """Replace finished games by new ones from the pool, which is rotated by `index` at each ply."""
     over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
     rotated = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
-    return Lanes(*where(over, rotated, lanes))
+    kept = lanes.kept
+    if kept is not None:
+        kept = kept._replace(nodes=jnp.where(over, NO_CHILD, kept.nodes))
+    return Lanes(*where(over, rotated, lanes._replace(kept=None)))._replace(kept=kept)
 
 
 def new_games(selfplay: SelfPlay, key: Array, weights: Any = None, *, all_opened: bool = False) -> Lanes:
