@@ -45,7 +45,7 @@ def played(how: SelfPlay) -> tuple[Plies, jax.Array | None]:
     """The plies of one call, and the past of the lanes after it."""
     variables = how.network.init(jax.random.key(1))
     lanes, plies = how.play(variables, how.begin(jax.random.key(0)), KEY)
-    return plies, lanes.past
+    return plies, lanes.track.past
 
 
 def history_before(plies: Plies, row: int, lane: int) -> np.ndarray:

@@ -76,6 +76,8 @@ class SelfPlaySettings:
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
     """The first moves of a game are sampled at `temperature`, the others at `temperature_end`."""
+    temperature_by: str = one_of("ply", "seat")
+    """`ply`: temperature_moves counts the moves of the game. `seat`: each seat's own moves (Schulte 2021)."""
     temperature_end: float = bounded(0.0, 0.0, 100.0)
     """0: play the move that the search selects."""
     temperature_switch: str = one_of("fixed", "random")
@@ -291,6 +293,7 @@ FIXED = frozenset(
         "minutes",
         "selfplay.games",
         "selfplay.plies",
+        "selfplay.temperature_by",
         "search.cut_loops_history",
         "gate.kind",
         "replay.place",

@@ -26,7 +26,7 @@ from tabia.search.rules import make_rule
 from tabia.search.search import init_tree
 from tabia.search.tree import NO_CHILD, Tree, root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.selfplay.openings import Kept, Lanes, Revisits, new_games, remember, restart, with_revisits
+from tabia.training.selfplay.openings import Kept, Lanes, Revisits, new_games, restart, with_revisits
 from tabia.training.selfplay.replay import compress_policy
 
 
@@ -154,7 +154,7 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         lanes._replace(
             states=after,
             ply=jnp.where(resigned, -1, lanes.ply + 1),
-            past=None if lanes.past is None else remember(selfplay.game, lanes.past, lanes.states, lanes.ply),
+            track=lanes.track.after(selfplay.game, lanes.states, lanes.ply),
             kept=None if searched.tree is None else Kept(searched.tree, child_of(searched.tree, action)),
         ),
         plies,
@@ -181,9 +181,9 @@ def search(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[
     def searched(simulations: int) -> Searched:
         how = make_search(selfplay.game, selfplay.network, settings, simulations)
         if lanes.kept is None:
-            result = how.run_unchecked(weights, lanes.states, key, lanes.past)
+            result = how.run_unchecked(weights, lanes.states, key, lanes.track.past)
         else:
-            result = continue_unchecked(how, weights, *lanes.kept, lanes.states, key, lanes.past)
+            result = continue_unchecked(how, weights, *lanes.kept, lanes.states, key, lanes.track.past)
         root = root_view(result.tree)
         return Searched(
             action=result.action,
@@ -225,12 +225,19 @@ def choose(selfplay: SelfPlay, searched: Searched, lanes: Lanes, key: Array) -> 
             return searched.action
         return jax.random.categorical(key, jnp.log(searched.policy) / temperature, axis=-1).astype(jnp.int32)
 
-    early = lanes.ply < lanes.until
+    early = _moves_before(selfplay.game, lanes) < lanes.until
     action = jnp.where(early, sampled(settings.temperature, early_key), sampled(settings.temperature_end, late_key))
     if not settings.epsilon:
         return action, jnp.zeros(action.shape, bool)
     explored = jax.random.uniform(epsilon_key, action.shape) < settings.epsilon
     return jnp.where(explored, random_actions(random_key, searched.legal), action), explored
+
+
+def _moves_before(game: Game, lanes: Lanes) -> Array:
+    """int32[B]: the moves of the game so far, or if they are counted by seat, the mover's own."""
+    if lanes.track.moves is None:
+        return lanes.ply
+    return jnp.take_along_axis(lanes.track.moves, jax.vmap(game.mover)(lanes.states)[:, None], axis=1)[:, 0]
 
 
 def resign(selfplay: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:
