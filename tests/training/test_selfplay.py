@@ -19,7 +19,7 @@ from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay import play as selfplay
-from tabia.training.selfplay.openings import Lanes
+from tabia.training.selfplay.openings import Lanes, Track
 from tabia.training.selfplay.play import Plies, Searched, SelfPlay
 
 from .conftest import TINY
@@ -226,6 +226,27 @@ def test_moves_are_sampled_at_the_temperature() -> None:
     assert _chosen(3, **hot)[0].tolist() == [0, 0, 1, 0]  # at 0 it is the move of the search
     sharp = np.array([0.2, 0.3, 0.5, 0]) ** 2
     assert _chosen(0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
+
+
+def test_the_temperature_may_count_the_moves_of_each_seat() -> None:
+    """Six lanes in the same position, whose mover has made 0 to 5 moves; the first three are sampled."""
+    lanes, policy = 6, jnp.broadcast_to(jnp.array([0.5, 0.5] + [0.0] * 7), (6, 9))
+    searched = Searched(jnp.full((lanes,), 8, jnp.int32), policy, jnp.zeros((lanes, 2)), policy, policy > 0)
+    parts = replace(plan().selfplay, settings=SelfPlaySettings(games=lanes, temperature_by="seat"))
+    states = jax.vmap(parts.game.init)(jax.random.split(jax.random.key(0), lanes))
+    moves = jnp.stack([jnp.arange(lanes), jnp.full(lanes, 7)], axis=1)
+    counted = Lanes(states, jnp.full((lanes,), 50), None, jnp.full((lanes,), 3), None, Track(moves=moves))
+    action, _ = selfplay.choose(parts, searched, counted, jax.random.key(3))
+    assert ((np.asarray(action) < 2) == [True, True, True, False, False, False]).all()
+
+
+def test_moves_by_seat_are_those_of_the_games(variables) -> None:
+    """In tic-tac-toe the seats alternate, so of n moves the first seat has made (n + 1) // 2."""
+    parts = replace(plan().selfplay, settings=replace(LIVELY.selfplay, temperature_by="seat"))
+    lanes, _ = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))
+    going, ply = np.asarray(lanes.ply) >= 0, np.asarray(lanes.ply)
+    expected = np.stack([(ply + 1) // 2, ply // 2], axis=1)
+    assert (np.asarray(lanes.track.moves)[going] == expected[going]).all() and len(np.unique(ply)) > 3
 
 
 def test_random_moves_have_the_requested_frequency_and_are_marked() -> None:

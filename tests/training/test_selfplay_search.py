@@ -1,4 +1,4 @@
-"""What self-play carries from ply to ply for its search: the positions of the game so far."""
+"""What self-play carries from ply to ply for its search: the positions of the game so far, and the tree."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from tabia.games.fingerprint import fingerprint
 from tabia.networks import Network
 from tabia.networks.presets import mlp
+from tabia.search.reuse import child_of, continue_unchecked
+from tabia.search.tree import NO_CHILD
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.errors import TrainingError
 from tabia.training.selfplay import play as selfplay
@@ -43,7 +45,7 @@ def played(how: SelfPlay) -> tuple[Plies, jax.Array | None]:
     """The plies of one call, and the past of the lanes after it."""
     variables = how.network.init(jax.random.key(1))
     lanes, plies = how.play(variables, how.begin(jax.random.key(0)), KEY)
-    return plies, lanes.past
+    return plies, lanes.track.past
 
 
 def history_before(plies: Plies, row: int, lane: int) -> np.ndarray:
@@ -93,6 +95,48 @@ def test_the_search_of_self_play_gets_the_past() -> None:
         assert values[~opened] == pytest.approx(np.asarray(with_past.values)[~opened], abs=1e-5)
         changed += int((np.abs(np.asarray(without.values) - values).max(axis=1) > 1e-3)[~opened].sum())
     assert changed, "the past changed no search, so nothing was tested"
+
+
+REUSE = parts(reuse_tree=True, dirichlet_fraction=0.0)
+
+
+def test_the_tree_is_kept_while_a_game_lasts() -> None:
+    """Every ply continues the search of the ply before it; the first ply of a game or of a call starts anew."""
+    plies, _ = played(REUSE)
+    weights = REUSE.network.fold(REUSE.network.init(jax.random.key(1)))
+    search = selfplay.make_search(GAME, REUSE.network, REUSE.search, REUSE.search.simulations)
+    _, play_key = jax.random.split(KEY)
+    tree, kept = None, 0
+    for row in range(PLIES):
+        key = jax.random.split(jax.random.fold_in(play_key, row), 3)[0]
+        states = jax.tree.map(lambda leaf, row=row: leaf[row], plies.states)
+        afresh = search.run(weights, states, key)
+        new = np.ones(LANES, bool) if row == 0 else np.asarray(plies.ended[row - 1])
+        values, visits = np.asarray(afresh.values), np.asarray(afresh.visits)
+        onward = afresh
+        if tree is not None:
+            nodes = jnp.where(new, NO_CHILD, child_of(tree, plies.action[row - 1]))
+            onward = continue_unchecked(search, weights, tree, nodes, states, key)
+            kept += (np.asarray(onward.visits).sum(axis=1) > visits.sum(axis=1)).sum()
+            values, visits = np.asarray(onward.values), np.asarray(onward.visits)
+        assert np.asarray(plies.values[row]) == pytest.approx(values, abs=1e-5), row
+        policy = visits / visits.sum(axis=1, keepdims=True)
+        assert np.asarray(plies.policy[row]).astype(np.float32) == pytest.approx(policy, abs=1e-3), row
+        assert (visits.sum(axis=1)[new] == REUSE.search.simulations).all()
+        tree = onward.tree
+    assert kept > LANES * PLIES // 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"search.rule": "gumbel"}, r"search\.reuse_tree does not work with rule='gumbel'"),
+        ({"search.rule": "puct", "search.fast_simulations": 2}, "searches of one size"),
+    ],
+)
+def test_searches_that_cannot_keep_their_tree_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        TINY.changed({"search.reuse_tree": True, **changes})
 
 
 def test_the_history_needs_loop_cutting() -> None:

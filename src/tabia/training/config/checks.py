@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tabia.core.text import quote
+from tabia.search.rules import RULES
 from tabia.training.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ FIXED = frozenset(
         "selfplay.games",
         "selfplay.teacher_games",
         "selfplay.plies",
+        "selfplay.temperature_by",
         "search.cut_loops_history",
         "gate.kind",
         "gate.restore_on_refusal",
@@ -54,6 +56,10 @@ def _check_network(config: Config) -> None:
 def _check_search(config: Config) -> None:
     if config.search.cut_loops_history and not (config.search.cut_loops or config.search.transpositions):
         raise TrainingError("search.cut_loops_history needs search.cut_loops or search.transpositions.")
+    if config.search.reuse_tree and RULES[config.search.rule].plans_root:
+        raise TrainingError(f"search.reuse_tree does not work with rule={config.search.rule!r}; use puct.")
+    if config.search.reuse_tree and config.search.fast_simulations:
+        raise TrainingError("search.reuse_tree needs searches of one size; set search.fast_simulations to 0.")
 
 
 def _check_selfplay(config: Config) -> None:

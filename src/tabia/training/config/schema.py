@@ -59,6 +59,11 @@ class SearchSettings:
     """Score a position that repeats on the path instead of searching it again."""
     cut_loops_history: bool = False
     """Score a position that repeats an earlier one of the game, too; needs cut_loops or transpositions."""
+    reuse_tree: bool = False
+    """Keep the subtree of the move played for the next search, at most `simulations` nodes; not with gumbel.
+
+    An iteration starts with new trees, because its network may be another one.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +76,8 @@ class SelfPlaySettings:
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
     """The first moves of a game are sampled at `temperature`, the others at `temperature_end`."""
+    temperature_by: str = one_of("ply", "seat")
+    """`ply`: temperature_moves counts the moves of the game. `seat`: each seat's own moves (Schulte 2021)."""
     temperature_end: float = bounded(0.0, 0.0, 100.0)
     """0: play the move that the search selects."""
     temperature_switch: str = one_of("fixed", "random")
