@@ -23,8 +23,8 @@ CONNECT, RACE = games.make("connect4"), Race()
 BATCH, DEPTH, LEAVES = 64, 12, 4
 RULES = [
     Puct(),
-    Puct(base=50.0, unvisited=as_parent),
-    Puct(unvisited=Reduced()),
+    Puct(base=50.0, untried_value=as_parent),
+    Puct(untried_value=Reduced()),
     Uct(),
     MiniAlphaGo(),
     MiniAlphaGo(c1=0.7),

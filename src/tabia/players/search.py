@@ -29,6 +29,7 @@ def build_search(
     leaves: int = 1,
     transpositions: bool = False,
     cut_loops: bool = False,
+    reuse_nodes: int = 0,
 ) -> Search:
     """A search with a network, whose weights are the search's parameters, or with any evaluator.
 
@@ -51,6 +52,7 @@ def build_search(
         leaves=leaves,
         transpositions=transpositions,
         cut_loops=cut_loops,
+        reuse_nodes=reuse_nodes,
     )
 
 

@@ -104,13 +104,23 @@ class Reference:
             raise SearchError(f"{self.game.id} has chance, which the reference implementation does not support.")
 
     def run(
-        self, parameters: Any, state: State, *, past: Iterable[State] = (), gumbel: Sequence[float] | None = None
+        self,
+        parameters: Any,
+        state: State,
+        *,
+        past: Iterable[State] = (),
+        gumbel: Sequence[float] | None = None,
+        kept: Node | None = None,
     ) -> Node:
-        """The root of the finished tree; `past`: the game's earlier positions, `gumbel`: the root's noise by action."""
+        """The root of the finished tree.
+
+        `past`: the game's earlier positions, `gumbel`: the root's noise by action, `kept`: the node of an earlier
+        search for this position, whose subtree is continued.
+        """
         evaluate = functools.partial(self._evaluate, parameters)
         earlier = {facts(self.game, one).position for one in past}
-        root = new_node(facts(self.game, state), evaluate)
-        known = {root.position: root}
+        root = new_node(facts(self.game, state), evaluate) if kept is None else kept
+        known = {node.position: node for node in subtree(root)}
         first = self._first_moves(root, [0.0] * self.game.num_actions if gumbel is None else gumbel)
         for _ in range(self.simulations):
             path = self.select(root, next(first))
@@ -160,6 +170,17 @@ class Reference:
         """The evaluator's logits and values of one position."""
         output = jax.device_get(_evaluating(self.evaluate)(parameters, state, jax.random.key(0)))
         return output.logits[0].tolist(), output.values[0].tolist()
+
+
+def subtree(root: Node) -> list[Node]:
+    """The root and all nodes below it."""
+    found, waiting = dict[int, Node](), [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [edge.child for edge in node.edges.values() if edge.child is not None]
+    return list(found.values())
 
 
 def back_up(path: Path, values: list[float]) -> None:

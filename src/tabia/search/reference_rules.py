@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tabia.search.rules import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Rule, Uct
-from tabia.search.rules.puct import Reduced, Unvisited, as_draw, as_loss, as_parent
+from tabia.search.rules.puct import Reduced, UntriedValue, as_draw, as_loss, as_parent
 
 if TYPE_CHECKING:
     from tabia.search.reference import Edge, Node
@@ -93,16 +93,16 @@ def puct(rule: Puct, node: Node) -> Scores:
     """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`."""
     count = node.visits + (1 if rule.own_visit else 0)
     c = rule.c + (0.0 if rule.base is None else math.log((1 + count + rule.base) / rule.base))
-    unvisited = unvisited_value(rule.unvisited, node)
+    untried = untried_value(rule.untried_value, node)
 
     def score(edge: Edge) -> float:
-        return (edge.mean if edge.visits else unvisited) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
+        return (edge.mean if edge.visits else untried) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
 
     return {action: score(edge) for action, edge in node.edges.items()}
 
 
-def unvisited_value(choice: Unvisited, node: Node) -> float:
-    """The value of an unvisited action."""
+def untried_value(choice: UntriedValue, node: Node) -> float:
+    """The value of an untried action."""
     if choice is as_draw:
         return 0.0
     if choice is as_loss:
@@ -113,7 +113,7 @@ def unvisited_value(choice: Unvisited, node: Node) -> float:
     if isinstance(choice, Reduced):
         visited = sum(edge.prior for edge in node.edges.values() if edge.visits)
         return parent - choice.reduction * math.sqrt(visited)
-    raise TypeError(f"The reference implementation does not know {choice} for unvisited actions.")
+    raise TypeError(f"The reference implementation does not know {choice} for untried actions.")
 
 
 # UCT and Mini AlphaGo.

@@ -85,12 +85,17 @@ class Pace:
 
     def left(self, config: Config) -> float | None:
         """Seconds to the end: by the clock if the run has a length in minutes, otherwise at the recent pace."""
-        if config.minutes:
-            return max(0.0, 60 * config.minutes - self.elapsed)
-        pace = self.per_second("iteration")
+        ends = [60 * config.minutes - self.elapsed] if config.minutes else self._ends("iteration", config.iterations)
+        if config.games:
+            ends += self._ends("games", config.games)
+        return max(0.0, min(ends)) if ends else None
+
+    def _ends(self, what: str, count: int) -> list[float]:
+        """Seconds until there are this many, at the recent pace; empty if that is unknown."""
+        pace = self.per_second(what)
         if not pace:
-            return None
-        return max(0.0, (config.iterations - self.marks[-1].iteration) / pace - (time.monotonic() - self.marked))
+            return []
+        return [(count - getattr(self.marks[-1], what)) / pace - (time.monotonic() - self.marked)]
 
 
 @dataclass(frozen=True)

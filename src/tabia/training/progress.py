@@ -29,6 +29,8 @@ class Progress:
     ) -> None:
         self._training, self._observers, self._clock, self._ahead = training, observers, clock, ahead
         self._plan = _plan(training.config)
+        self._games = training.counters.games  # at the start of the iteration
+        self._accepted = False  # whether the network of this iteration became the champion
         self.why = ""  # set when the run ends
 
     @property
@@ -41,7 +43,8 @@ class Progress:
         """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         with guard.iteration(training.state, counters):
-            self._plan = _plan(training.config.at(training.progress))
+            self._plan = _plan(training.stage)
+            self._games, self._accepted = counters.games, False
             began = self._clock.seconds
             if self._ahead is not None:
                 with guard.computing():
@@ -54,6 +57,7 @@ class Progress:
                 progress=training.progress,
                 enter=training.enter,
                 guard=guard,
+                games=counters.games,
             )
 
     def count(self, iteration: Iteration) -> IterationResult:
@@ -64,18 +68,34 @@ class Progress:
         counters.iteration += 1
         counters.games += int(result.selfplay.games)
         counters.positions += settings.games * settings.plies
+        if result.losses is not None:
+            counters.loss = max(0.0, float(result.losses.total))
         return result
 
     def gate(self, result: IterationResult) -> None:
         """Let the new network play the champion, in iterations where that is due."""
         training, counters = self._training, self._training.counters
-        if arena.gate_due(self._plan, counters.iteration):
+        if self._plan.config.selfplay.teacher_games:
+            self._promote_taught()
+        elif arena.gate_due(self._plan, counters.iteration):
             training.enter("gating")
             with training.guard.computing():
                 state, verdict = arena.run_gate(self._plan, training.state, counters)
-            training.state = state
+            training.state, self._accepted = state, verdict.passed
             counters.champion = counters.iteration if verdict.passed else counters.champion
             result.extra.update(verdict.fields())
+
+    def _promote_taught(self) -> None:
+        """Let the network play once the teacher has played its games, without a match."""
+        training, counters = self._training, self._training.counters
+        if self._teacher_done and training.state.champion is not None:
+            training.state, self._accepted = arena.promoted(training.state), True
+            counters.champion = counters.iteration
+
+    @property
+    def _teacher_done(self) -> bool:
+        """Whether the teacher has played the last of its games in this iteration."""
+        return 0 < self._plan.config.selfplay.teacher_games <= self._training.counters.games
 
     def report(self, result: IterationResult) -> None:
         """Pass the result to the observers."""
@@ -86,11 +106,15 @@ class Progress:
         self._training.counters.seconds = self._clock.seconds
 
     def save_if_due(self) -> None:
-        """Save a checkpoint if one is due, by iterations or by minutes."""
-        settings = self._training.config.checkpoints
-        due = self._training.counters.iteration % settings.every == 0
+        """Save a checkpoint if one is due, by iterations, games, time or the gate; discard a teacher's games before."""
+        training, settings, counters = self._training, self._training.config.checkpoints, self._training.counters
+        if self._teacher_done:
+            training.state = states.without_games(_plan(training.stage), training.state)
+        due = counters.iteration % settings.every == 0 or (settings.accepted and self._accepted)
+        if settings.every_games:
+            due |= counters.games // settings.every_games > self._games // settings.every_games
         if due or self._clock.since_save() > 60 * settings.minutes:
-            save(self._training, self._observers)
+            save(training, self._observers)
             self._clock.saved()
 
 
@@ -110,6 +134,8 @@ def running(
             with guard.computing():
                 ahead = compile_ahead(training, clock)
         progress = Progress(training, observers, clock, ahead)
+        if training.config.checkpoints.initial and training.saved < 0:
+            save(training, observers)
         with ahead or nullcontext():
             yield progress
         progress.why = finish(training, observers)
