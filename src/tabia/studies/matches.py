@@ -17,7 +17,7 @@ from tabia.evaluation.rating_models import Ratings, rate_two
 from tabia.evaluation.ratings import count_outcomes
 from tabia.games import make as make_game
 from tabia.games.game import Game
-from tabia.players import Player
+from tabia.players import Player, runs
 from tabia.players import make as make_player
 from tabia.studies.part import Outcome, Place
 
@@ -44,6 +44,27 @@ def trained(part: str, options: str = "", *, player: str = "az", step: str = "la
             ",".join(filter(None, [f"{player}:{place.folder_of(part) / 'weights'}@{step}", options])), game
         )
         return replace(found, name=f"{player}:{named}")
+
+    return made
+
+
+Lineup = Callable[[Game, Place], Sequence[Player]]
+"""Makes the players of a tournament, in order; their number may depend on earlier parts."""
+
+
+def lineup(*players: MakePlayer) -> Lineup:
+    """These players."""
+    return lambda game, place: [make(game, place) for make in players]
+
+
+def version(part: str, index: int, count: int, options: str = "", *, player: str = "az") -> MakePlayer:
+    """A player with the weights of checkpoint number `index` of `count` evenly spaced ones, counted from 0."""
+
+    def made(game: Game, place: Place) -> Player:
+        known = list(runs.steps(place.folder_of(part) / "weights"))
+        step = known[round(index * (len(known) - 1) / max(count - 1, 1))]
+        found: Any = trained(part, options, player=player, step=str(step))(game, place)
+        return replace(found, name=",".join(filter(None, [f"{player}:{part}@version-{index}", options])))
 
     return made
 
@@ -119,7 +140,7 @@ class TournamentPart:
     name: str
     keys: tuple[str, ...]
     game: str
-    players: tuple[MakePlayer, ...]
+    players: Lineup
     games: int  # per pair
     measure: Measure
     match_seed: int
@@ -134,7 +155,7 @@ class TournamentPart:
         game = make_game(self.game)
         tournament = Tournament(
             game=game,
-            players=tuple(make(game, place) for make in self.players),
+            players=tuple(self.players(game, place)),
             games=self.games,
             nearest=self.nearest,
             opening_moves=self.opening_moves,

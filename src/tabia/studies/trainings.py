@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,20 @@ _SECONDS, _PATIENCE = 13.5, 4.0  # until the process exits after a signal; for t
 _BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 _MOST_POINTS = 500  # of a stored series
 
+UNMEASURED = {"evaluation.games": 0, "evaluation.positions": 0}
+TINY = (
+    ("iterations", 2),
+    ("selfplay.games", 8),
+    ("selfplay.plies", 6),
+    ("search.simulations", 4),
+    ("replay.positions", 96),
+    ("learner.epochs", 1),
+    ("learner.sample_positions", 32),
+    ("checkpoints.every", 1),
+)
+"""Changes that make `sanz-villanueva-tictactoe` tiny: every study at that scale trains it, so programs are shared."""
+TINY_RECIPE = "sanz-villanueva-tictactoe"
+
 Lines = Sequence[dict[str, Any]]
 """The metrics of a run, one entry per iteration."""
 
@@ -49,14 +63,15 @@ class TrainingPart:
     curves: tuple[str, ...] = ("loss_policy", "loss_value")
     keys: tuple[str, ...] = ()
     measure: Callable[[Lines], tuple[Estimate, ...]] = lambda lines: ()
+    adjust: Callable[[Place], Mapping[str, Any]] = lambda place: {}  # changes that follow from earlier parts
     seed: int = 0
     needs: tuple[str, ...] = ()
     cost: float = 20.0
 
     def config(self) -> Config:
-        """The configuration of the run."""
+        """The configuration of the run; strength is measured by other parts, not by the run itself."""
         config = recipes.load(self.recipe).config(self.game)
-        return config.changed({"seed": self.run_seed, **dict(self.changes)})
+        return config.changed({"seed": self.run_seed, **UNMEASURED, **dict(self.changes)})
 
     def run(self, place: Place) -> Outcome:
         directory = RunDirectory(place.folder / RUN)
@@ -70,7 +85,7 @@ class TrainingPart:
 
     def _train(self, directory: RunDirectory, place: Place) -> None:
         if not files.exists(directory.path / CONFIG):
-            training = Training.begin(directory, self.config())
+            training = Training.begin(directory, self.config().changed(self.adjust(place)))
             _train_on(training, place)
             return
         with directory.locked():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tabia.evaluation import Record
 from tabia.games.game import Game
 from tabia.studies.estimates import around
-from tabia.studies.matches import TournamentPart, rate_all, spec
+from tabia.studies.matches import TournamentPart, lineup, rate_all, spec
 from tabia.studies.part import Outcome, Part, part_seed
 from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale, Source, Study
@@ -86,7 +86,7 @@ def _parts(scale: SimulationsScale, seed: int) -> Sequence[Part]:
             name=f"tournament-{repeat}",
             keys=(*map(_key, scale.simulations), GAIN),
             game=scale.game,
-            players=tuple(spec(player(scale.agent, number)) for number in scale.simulations),
+            players=lineup(*(spec(player(scale.agent, number)) for number in scale.simulations)),
             games=scale.games,
             measure=measure,
             match_seed=part_seed(seed, repeat, "tournament"),

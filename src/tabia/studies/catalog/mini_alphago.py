@@ -23,7 +23,6 @@ from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.verdicts import Published, ordering, published_count, trend
 
-GAME, NETWORK = "connect3", "connect3"
 ROOT2 = sqrt(2.0)
 BUDGETS = {25: 68.7, 50: 69.8, 100: 69.5, 300: 72.2, 500: 77.5, 1000: 80.8, 3000: 81.4, 5000: 82.3}
 BY_C1 = {0.0: 94.6, 1.0: 69.5, 4.0: 64.1, 10.0: 66.5, 50.0: 64.9}  # in units of sqrt 2, with c2 = sqrt 2
@@ -41,10 +40,20 @@ class MiniScale(Scale):
     c1: tuple[float, ...] = tuple(BY_C1)
     c2: tuple[float, ...] = tuple(BY_C2)
     budget: int = 100  # of table 2
+    game: str = "connect3"  # also the name of the agent
 
 
 SCALES = (
-    MiniScale(name="tiny", about="8 games per row, 8 iterations", games=8, budgets=(8,), c1=(), c2=(), budget=8),
+    MiniScale(
+        name="tiny",
+        about="tic-tac-toe, 8 games per row, 8 iterations",
+        games=8,
+        budgets=(8,),
+        c1=(),
+        c2=(),
+        budget=8,
+        game="tictactoe",
+    ),
     MiniScale(
         name="quick",
         about="2 x 200 games per row, budgets up to 500; 1,000 games in the paper",
@@ -87,11 +96,6 @@ def tree_nodes(game: Game, limit: int = 100_000) -> tuple[int, int]:
     return int(lines.sum()), len(lines)
 
 
-def _enumerate(place: Place) -> Outcome:
-    nodes, positions = tree_nodes(make(GAME))
-    return Outcome((exact(NODES, nodes, "nodes"), exact(POSITIONS, positions, "positions")))
-
-
 def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
     def part(repeat: int, name: str, label: str, budget: int, c1: float, c2: float) -> MatchPart:
         keys = (_wins(label), f"{label}: draws")
@@ -106,9 +110,9 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
         return MatchPart(
             name=f"{name}-{repeat}",
             keys=keys,
-            game=GAME,
+            game=scale.game,
             players=(
-                spec(f"az:{NETWORK},simulations={budget},{rule}"),
+                spec(f"az:{scale.game},simulations={budget},{rule}"),
                 spec(f"mcts:simulations={budget},c={c1 or ROOT2:.6g}"),
             ),
             games=scale.games,
@@ -118,7 +122,11 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
             cost=budget / 100,
         )
 
-    found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=_enumerate)]
+    def enumerate_game(place: Place) -> Outcome:
+        nodes, positions = tree_nodes(make(scale.game))
+        return Outcome((exact(NODES, nodes, "nodes"), exact(POSITIONS, positions, "positions")))
+
+    found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=enumerate_game)]
     for repeat in range(scale.seeds):
         for budget in scale.budgets:
             found.append(part(repeat, f"budget-{budget}", _budget(budget), budget, ROOT2, ROOT2))

@@ -12,7 +12,7 @@ from tabia.evaluation import Record
 from tabia.evaluation.rating_models import Ratings
 from tabia.games.game import Game
 from tabia.studies.estimates import Estimate, around, average
-from tabia.studies.matches import TournamentPart, rate_all, spec
+from tabia.studies.matches import TournamentPart, lineup, rate_all, spec
 from tabia.studies.part import Outcome, Part, part_seed
 from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale, Source, Study
@@ -102,7 +102,7 @@ def _parts(scale: RoundRobinScale, seed: int) -> Sequence[Part]:
             name=f"tournament-{repeat}",
             keys=(*keys, DIFFERENCE),
             game=scale.game,
-            players=tuple(map(spec, scale.players)),
+            players=lineup(*map(spec, scale.players)),
             games=scale.games,
             measure=measure,
             match_seed=part_seed(seed, repeat, "tournament"),
