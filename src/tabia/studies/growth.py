@@ -17,7 +17,7 @@ from tabia.studies.estimates import around
 from tabia.studies.matches import TournamentPart, lineup, rate_all, version
 from tabia.studies.part import Outcome, Part, Series, part_seed
 from tabia.studies.study import Scale
-from tabia.studies.trainings import TINY, TINY_RECIPE, TrainingPart
+from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, TrainingPart
 
 RECIPE = "glimmerfors-connect4"
 
@@ -123,6 +123,8 @@ def _tournament(
         f"simulations={scale.match_simulations},rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={alpha:.4f},"
         "winning_moves_first=false"
     )
+
+    options = TINY_SEARCH if scale.tiny else options
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         ratings = rate_all(records, names)

@@ -43,6 +43,8 @@ TINY = (
 )
 """Changes that make `sanz-villanueva-tictactoe` tiny: every study at that scale trains it, so programs are shared."""
 TINY_RECIPE = "sanz-villanueva-tictactoe"
+TINY_SEARCH = "simulations=4,rule=puct,c=1,winning_moves_first=false"
+"""The options of every trained player at that scale, for the same reason."""
 
 Lines = Sequence[dict[str, Any]]
 """The metrics of a run, one entry per iteration."""

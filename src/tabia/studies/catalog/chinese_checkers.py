@@ -13,7 +13,7 @@ from tabia.studies.matches import MakePlayer, MatchPart, spec, trained, version
 from tabia.studies.part import Outcome, Part, part_seed
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
-from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
+from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, trend
 
 RECIPE, SEATS = "schulte-chinese-checkers", 3
@@ -154,7 +154,7 @@ def _training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Tra
 def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None) -> MakePlayer:
     """A version of a run, with search or without; the first two moves of every player are random."""
     search = f"simulations={scale.simulations},rule=puct,c=10,own_visit=false,winning_moves_first=false"
-    options = ",".join([search] * (kind == "agent"))
+    options = ",".join([TINY_SEARCH if scale.tiny else search] * (kind == "agent"))
     if index is None:
         return trained(run, options, player=KINDS[kind])
     return version(run, index, VERSIONS, options, player=KINDS[kind])
