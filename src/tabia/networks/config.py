@@ -22,6 +22,8 @@ _MOST_BLOCKS, _MOST_WIDE, _MOST_DENSE = 256, 16384, 64
 class NetworkConfig:
     """Trunk and heads of a policy and value network."""
 
+    planes: str = one_of("mover", "colors")
+    """`mover`: the board from the mover's side. `colors`: fixed colors and a plane that says who moves."""
     kind: str = one_of("residual", "mlp")
     """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`."""
     blocks: int = bounded(5, 0, _MOST_BLOCKS)
@@ -107,5 +109,7 @@ def _check_together(config: NetworkConfig) -> None:
         )
     if config.units and config.final_position:
         raise NetworkError("final_position predicts a board, and dense units leave none; remove one of them.")
+    if config.planes != "mover" and config.final_position:
+        raise NetworkError("final_position predicts the board from the mover's side; it needs planes='mover'.")
     if config.policy != "cells" and (config.policy_planes != 1 or config.policy_extra != 0):
         raise NetworkError(f"policy_planes and policy_extra belong to policy='cells'; got policy={config.policy!r}.")

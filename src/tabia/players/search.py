@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from tabia.games.game import Game
+from tabia.games.game import Game, State
 from tabia.games.registry import is_own
 from tabia.networks import Folded, Network
 from tabia.search import Rule, Search
@@ -58,7 +58,18 @@ def build_search(
 
 def network_evaluator(game: Game, network: Network, *, symmetries: bool = False) -> NetworkEvaluator:
     """A network as an evaluator; its folded weights are the parameters."""
-    return NetworkEvaluator(game, Forward(network), symmetries)
+    return NetworkEvaluator(game, Forward(network), symmetries, Observe(network, game))
+
+
+@dataclass(frozen=True)
+class Observe:
+    """What a network reads of a position; equal for equal networks and games."""
+
+    network: Network
+    game: Game
+
+    def __call__(self, state: State) -> Array:
+        return self.network.observe(self.game, state)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from jax import Array
 
 from tabia.search import tree as trees
 from tabia.search.rules.rule import Rule, select_action
+from tabia.search.ties import order_at
 from tabia.search.tree import LINK, PENDING, SEAT, TOTAL, VISITS, Tree, view
 
 
@@ -51,7 +52,7 @@ def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
 def _best_action(tree: Tree, node: Array, row: Array, rule: Rule) -> Array:
     """The action with the highest score at `node` [B] of every tree, given its record."""
     seen = view(row, None if tree.squares is None else tree.squares[node, jnp.arange(node.shape[0])])
-    return select_action(rule.scores(seen), seen.legal)
+    return select_action(rule.scores(seen), seen.legal, order_at(tree, node, seen))
 
 
 def _row(tree: Tree, node: Array) -> Array:

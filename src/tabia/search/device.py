@@ -67,4 +67,5 @@ def _on_gpu() -> bool:
 
 def _has_kernels(tree: Tree) -> bool:
     """Kernels handle the basic tree; searches that keep more use XLA."""
-    return _on_gpu() and tree.squares is None and tree.totals is None and tree.prints is None and tree.links is None
+    more = (tree.squares, tree.totals, tree.prints, tree.links, tree.ties)
+    return _on_gpu() and all(part is None for part in more)

@@ -34,8 +34,7 @@ class Plan:
 
     @cached_property
     def network(self) -> Network:
-        game = self.game
-        return Network(self.config.network, game.observation_shape, game.num_actions, game.num_players)
+        return Network.of(self.config.network, self.game)
 
     @cached_property
     def selfplay(self) -> SelfPlay:

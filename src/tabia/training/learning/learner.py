@@ -118,7 +118,14 @@ class Learner:
     def make_batch(self, samples: Samples, key: Array) -> Batch:
         """Samples with the targets of all terms."""
         targets = {term.name: term.make_target for term in self.terms}
-        return make_batch(self.game, samples, key, symmetries=self.settings.symmetries, auxiliary=targets)
+        return make_batch(
+            self.game,
+            samples,
+            key,
+            symmetries=self.settings.symmetries,
+            auxiliary=targets,
+            observe=partial(self.network.observe, self.game),
+        )
 
     @property
     def _needs_last(self) -> bool:

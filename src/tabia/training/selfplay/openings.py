@@ -130,7 +130,7 @@ def _play_openings(selfplay: SelfPlay, weights: Any, starts: State, lengths: Arr
     states, track = jax.lax.fori_loop(0, settings.opening_moves, move, start)
     if candidates == 1:
         return states, track
-    values = selfplay.network.forward(weights, jax.vmap(game.observe)(states))[1]
+    values = selfplay.network.forward(weights, jax.vmap(partial(selfplay.network.observe, game))(states))[1]
     imbalance = jnp.where(jax.vmap(game.over)(states), jnp.inf, jnp.ptp(values, axis=-1))
     best = jnp.argmin(imbalance.reshape(-1, candidates), axis=1) + candidates * jnp.arange(settings.games)
     return jax.tree.map(lambda leaf: leaf[best], (states, track))
