@@ -1,7 +1,7 @@
 """The recipes of the theses, setting by setting, beside what each thesis says and where.
 
 Sources are sections, tables, figures and equations. "Code" is the authors' published code, used where the text is
-silent or contradicts itself; "not stated" is our choice where both are silent; "AlphaZero" is what the thesis builds on.
+silent or contradicts itself; "not stated" is our choice where both are silent; "AlphaZero" is what they build on.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ ALPHAZERO: Stated = {
 }
 SANZ_VILLANUEVA: Stated = ALPHAZERO | {
     "network.preset": ("sanz_villanueva", "section 4.3: 23,780 parameters"),
+    "network.planes": ("colors", "section 4.4.1, figure 4.5"),
     "search.c": (1.0, "tables 5.3 and 5.4: PUCT C"),
     "search.dirichlet_fraction": (0.25, "tables 5.3 and 5.4"),
     "search.dirichlet_alpha": (0.5, "tables 5.3 and 5.4"),
@@ -145,6 +146,7 @@ RECIPES: dict[str, Stated] = {
         "iterations": (1_000_000, "an upper bound"),
         "games": (800_000, "section 4.1: 800,000 training iterations, one per game"),
         "network.preset": ("glimmerfors", "section 3.3"),
+        "network.planes": ("colors", "section 3.3"),
         "network.filters": (64, "section 3.3"),
         "network.blocks": (8, "section 3.3"),
         "search.simulations": (512, "not stated; the most of section 5.5"),

@@ -19,6 +19,7 @@ def sanz_villanueva(blocks: int = 1, filters: int = 32) -> NetworkConfig:
     published code have as many policy filters and value units as the tower has filters, and no bias.
     """
     return NetworkConfig(
+        planes="colors",
         blocks=blocks,
         filters=filters,
         activation="leaky_relu",
@@ -48,8 +49,10 @@ def schulte(blocks: int = 8, filters: int = 128) -> NetworkConfig:
 
 
 def glimmerfors(filters: int = 64, blocks: int = 8) -> NetworkConfig:
-    """The tower of Glimmerfors 2022: AlphaGo Zero's with fewer blocks and filters."""
-    return NetworkConfig(blocks=blocks, filters=filters, policy_filters=2, value_filters=1, value_units=256)
+    """The tower of Glimmerfors 2022: AlphaGo Zero's with fewer blocks and filters, on fixed colors."""
+    return NetworkConfig(
+        planes="colors", blocks=blocks, filters=filters, policy_filters=2, value_filters=1, value_units=256
+    )
 
 
 def tower(filters: int = 64, blocks: int = 5, *, value: str = "scores") -> NetworkConfig:
