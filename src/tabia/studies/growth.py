@@ -121,7 +121,7 @@ def _tournament(
     alpha = 10 / game.num_actions
     options = (
         f"simulations={scale.match_simulations},rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={alpha:.4f},"
-        "winning_moves_first=false"
+        "winning_moves_first=false,ties=random"
     )
 
     options = TINY_SEARCH if scale.tiny else options

@@ -22,7 +22,7 @@ from tabia.players.player import Player
 from tabia.players.runs import Agent
 from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
-from tabia.players.tree_search import SearchPlayer
+from tabia.players.tree_player import SearchPlayer
 from tabia.search import Gumbel, Search
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan

@@ -106,7 +106,9 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
                 (percentage(keys[0], tally.wins, tally.games), percentage(keys[1], tally.draws, tally.games))
             )
 
-        rule = f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,winning_moves_first=false"
+        rule = (
+            f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,untried_first=true,winning_moves_first=false"
+        )
         return MatchPart(
             name=f"{name}-{repeat}",
             keys=keys,

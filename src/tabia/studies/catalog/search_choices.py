@@ -31,6 +31,8 @@ CHOICES = {  # the options with the choice and without it
     "symmetries": ("symmetries=true", "symmetries=false"),
     "8 leaves per step": ("rule=puct,leaves=8", "rule=puct,leaves=1"),
     "Gumbel, not PUCT": ("rule=gumbel", "rule=puct"),
+    "tree reuse": ("rule=puct,reuse_tree=true", "rule=puct"),
+    "transpositions": ("rule=puct,transpositions=true", "rule=puct"),
 }
 GAMES = ("connect4", "othello", "chinese-checkers")
 BATCH, REPEATS = 64, 5  # of the measurement of speed

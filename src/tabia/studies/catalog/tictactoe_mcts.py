@@ -23,7 +23,7 @@ CONSTANTS = (0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 BLACK, WHITE = (0, 41, 44, 40, 41, 47, 45, 37, 38, 36), (0, *(50,) * 9)  # of 50, from the authors' code
 ITERATIONS, BY_ITERATIONS = (100, 200, 400, 800, 1200), (25, 25, 40, 44, 49)
 RULES = ("uct", "omc", "pbbm")
-FINALS = {"visits": "robust", "value": "max", "robust": "max-robust", "secure": "secure"}  # ours: the thesis's name
+FINALS = {"visits": "robust", "value": "max", "max-robust": "max-robust", "secure": "secure"}  # ours: the thesis's name
 SEATS = ("first", "second")  # white and black in the thesis
 
 
