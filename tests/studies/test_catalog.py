@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import pkgutil
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,11 @@ import pytest
 from tabia.studies import catalog, registry, report, runner
 from tabia.studies.directory import StudyDirectory
 from tabia.studies.estimates import StudyError
-from tabia.studies.part import Measurement, Outcome
+from tabia.studies.part import Measurement, Outcome, Save, Stopped
 from tabia.studies.study import SCALES, Source, problems
+from tabia.studies.trainings import TrainingPart
+from tabia.training import Config, metrics
+from tabia.training.run.directory import RunDirectory
 
 from .toy_study import STUDY
 
@@ -37,6 +41,20 @@ def test_it_declares_everything(name: str) -> None:
 
 
 @every_study
+def test_its_training_runs_are_configured(name: str) -> None:
+    """Recipes, variants and settings exist; the runs of one repeat have the same seed in every call."""
+    study = registry.load(name)
+    for scale in study.scales:
+        runs = [part for part in study.parts(scale, 3) if isinstance(part, TrainingPart)]
+        configs = [part.config() for part in runs]
+        assert all(isinstance(config, Config) and config.evaluation.games == 0 for config in configs)
+        again = [part.config() for part in study.parts(scale, 3) if isinstance(part, TrainingPart)]
+        assert configs == again
+        if scale.seeds > 1 and runs:
+            assert len({config.seed for config in configs}) >= scale.seeds
+
+
+@every_study
 def test_it_runs_at_the_smallest_scale(name: str, tmp_path: Path) -> None:
     study, directory = registry.load(name), StudyDirectory(tmp_path / name)
     scale = study.scale("tiny")
@@ -49,6 +67,48 @@ def test_it_runs_at_the_smallest_scale(name: str, tmp_path: Path) -> None:
     assert all(line["verdict"] == "not comparable" for line in lines if line["published"])  # tiny proves nothing
     page = written[1].read_text()
     assert max(map(len, page.splitlines())) <= 120 and study.question.split()[0] in page
+
+
+class StopAfter:
+    """A control that asks a training run to stop after some iterations, as a signal does."""
+
+    def __init__(self, iterations: int, slim: bool = False) -> None:
+        self.left, self.slim, self.saves = iterations, slim, list[Save]()
+
+    def progress(self, done: float, total: float) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.saves[-1].training.stopping.append(2)  # type: ignore[attr-defined]
+
+    def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
+        self.saves.append(save)
+        return nullcontext()
+
+
+def test_a_stopped_training_run_resumes_to_the_same_weights(tmp_path: Path) -> None:
+    study = registry.load("tictactoe-training")
+    scale = study.scale("tiny")
+    whole, stopped = StudyDirectory(tmp_path / "whole"), StudyDirectory(tmp_path / "stopped")
+    runner.run(study, whole, scale, only=["train-0"])
+    with pytest.raises(Stopped):
+        runner.run(study, stopped, scale, only=["train-0"], control=StopAfter(1))
+    run = RunDirectory(stopped.folder("train-0") / "run")
+    assert not stopped.finished("train-0") and [line["iteration"] for line in metrics.read(run)] == [1]
+    runner.run(study, stopped, scale, only=["train-0"])
+    assert [line["iteration"] for line in metrics.read(run)] == [1, 2]
+    name = "weights/checkpoints/2/weights.safetensors"
+    assert (stopped.folder("train-0") / name).read_bytes() == (whole.folder("train-0") / name).read_bytes()
+    first, second = (one.result("train-0").outcome for one in (whole, stopped))
+    assert first.estimates == second.estimates and first.series == second.series
+
+
+def test_a_slim_study_keeps_weights_and_goes_on_from_them(tmp_path: Path) -> None:
+    study, directory = registry.load("tictactoe-training"), StudyDirectory(tmp_path / "study")
+    runner.run(study, directory, study.scale("tiny"), only=["train-0"], control=StopAfter(-1, slim=True))
+    left = sorted(path.name for path in directory.folder("train-0").iterdir())
+    assert left == ["result.json", "weights"]
+    runner.run(study, directory, study.scale("tiny"))
+    assert report.write(study, directory)
 
 
 def test_what_is_not_declared_is_found() -> None:

@@ -118,6 +118,7 @@ class _Part:
         self._name, self._before, self._cost, self._total = name, before, cost, total
 
     def progress(self, done: float, total: float) -> None:
+        self._outer.progress(done, total)
         share = min(done / total, 1.0) if total else 0.0
         self._observe(self._name, self._before + self._cost * share, self._total)
 
