@@ -117,7 +117,7 @@ class StudyDirectory:
                 device=str(found["device"]),
                 tabia=str(found["tabia"]),
                 seconds=float(found["seconds"]),
-                outcome=Outcome(estimates, series),
+                outcome=Outcome(estimates, series, {str(name): str(one) for name, one in found["pictures"].items()}),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StudyError(f"{path} is damaged; remove it, and run the study again.") from None
@@ -133,6 +133,7 @@ class StudyDirectory:
             "seconds": round(seconds, 3),
             "estimates": [asdict(one) for one in outcome.estimates],
             "series": {name: asdict(one) for name, one in outcome.series.items()},
+            "pictures": outcome.pictures,
         }
         with writing(self.path):
             self._write(self.folder(part.name) / RESULT, content)

@@ -35,6 +35,7 @@ class Outcome:
 
     estimates: tuple[Estimate, ...] = ()
     series: dict[str, Series] = field(default_factory=dict)
+    pictures: dict[str, str] = field(default_factory=dict)  # SVG by caption
 
 
 def part_seed(seed: int, repeat: int, name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,12 +108,13 @@ def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") ->
     with directory.reporting():
         results = collect(study, directory, scale, manifest.seed)
         found = rows(study, scale, results)
-        drawn = _draw(study, directory, scale, results, format) if figures.available() else []
+        drawn = _draw(study, directory, scale, results, format) if figures.available() else {}
+        drawn |= _pictures(directory, results)
         text = _page(study, manifest, scale, results, found, drawn)
         return [
             directory.write(CSV, to_csv(found).encode()),
             directory.write(MARKDOWN, text.encode()),
-            *drawn,
+            *drawn.values(),
         ]
 
 
@@ -151,26 +152,35 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _draw(study: Study[S], directory: StudyDirectory, scale: Scale, results: Results, format: str) -> list[Path]:
-    values, drawn = results.values(study), []
+def _draw(study: Study[S], directory: StudyDirectory, scale: Scale, results: Results, format: str) -> dict[str, Path]:
+    """Draw every figure that has something to show; their files by title."""
+    values, drawn = results.values(study), dict[str, Path]()
     for figure in study.figures:
         about = f"Tabia, scale {scale.name}: {scale.about}. Bars: 95% intervals."
         content = figures.draw(
             figure, values, results.series, study.published, scale=about, authors=study.source.authors, format=format
         )
         if content is not None:
-            drawn.append(directory.write(f"{FIGURES}/{figure.name}.{format}", content))
+            drawn[figure.title] = directory.write(f"{FIGURES}/{figure.name}.{format}", content)
     return drawn
 
 
+def _pictures(directory: StudyDirectory, results: Results) -> dict[str, Path]:
+    """Write the pictures that parts made; their files by caption."""
+    found = [(part.part, item) for part in results.parts for item in part.outcome.pictures.items()]
+    return {
+        f"{caption} ({part})": directory.write(f"{FIGURES}/{part}-{number}.svg", content.encode())
+        for number, (part, (caption, content)) in enumerate(found, start=1)
+    }
+
+
 def _page(
-    study: Study[S], manifest: Manifest, scale: Scale, results: Results, found: Sequence[Row], drawn: Sequence[Path]
+    study: Study[S], manifest: Manifest, scale: Scale, results: Results, found: Sequence[Row], drawn: Mapping[str, Path]
 ) -> str:
     blocks = [f"# {study.name}", _wrap(study.question), _wrap(f"Source: {study.source}.")]
     blocks += [_about(manifest, scale, results), *map(_wrap, study.notes)]
     blocks += list(_tables(found, study.source.authors))
-    titles = {figure.name: figure.title for figure in study.figures}
-    blocks += [f"![{markdown(titles[path.stem])}]({FIGURES}/{path.name})" for path in drawn]
+    blocks += [f"![{markdown(title)}]({FIGURES}/{path.name})" for title, path in drawn.items()]
     return "\n\n".join(blocks) + "\n"
 
 

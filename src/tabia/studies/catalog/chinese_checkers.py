@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabia.evaluation import Record, match_result
+from tabia.evaluation.illegal import illegal_share
+from tabia.games import make
 from tabia.games.game import Game
+from tabia.games.session import Session
+from tabia.players import runs
 from tabia.studies.estimates import Estimate, average, exact, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, spec, trained, version
-from tabia.studies.part import Outcome, Part, part_seed
+from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.pictures import board_pictures
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, Lines, TrainingPart
@@ -129,7 +134,7 @@ def _parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
         found += [_training(scale, seed, repeat, variant) for variant in scale.variants]
         for kind in KINDS:
             found += [_against_greedy(scale, seed, repeat, kind, index) for index in scale.versions]
-        found.append(_search_against_network(scale, seed, repeat))
+        found += [_search_against_network(scale, seed, repeat), _illegal(scale, seed, repeat)]
         if not scale.tiny:
             found += [_seats(scale, seed, repeat, kind) for kind in (GREEDY, "network")]
         found += [_final_match(scale, seed, repeat, variant) for variant in scale.variants if variant != "published"]
@@ -220,6 +225,31 @@ def _seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart
     return _match(scale, seed, repeat, f"seats-{kind}", keys, measure, (player,) * SEATS, games=scale.network_games)
 
 
+def _illegal_key(last: bool) -> str:
+    return f"illegal share, {'last' if last else 'first'} version"
+
+
+def _illegal(scale: CheckersScale, seed: int, repeat: int) -> Measurement:
+    """How much probability the first and the last trained version give to illegal moves; the opening as a picture."""
+    run, keys = f"train-published-{repeat}", (_illegal_key(False), _illegal_key(True))
+
+    def measure(place: Place) -> Outcome:
+        game = make(_game(scale))
+        steps = list(runs.steps(place.folder_of(run) / "weights"))
+        players = [trained(run, player="network", step=str(step))(game, place) for step in (steps[1], steps[-1])]
+        found = [
+            average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
+            for key, player in zip(keys, players, strict=True)
+        ]
+        return Outcome(tuple(found), pictures=board_pictures(players[-1], {"the opening": Session.start(game)}))
+
+    return Measurement(name=f"illegal-{repeat}", keys=keys, measure=measure, seed=repeat, needs=(run,), cost=2.0)
+
+
+def _illegal_percent(player: Any, games: int, seed: int) -> float:
+    return 100 * illegal_share(player, games=games, seed=seed).share
+
+
 def _final(variant: str) -> str:
     return f"{variant}: score against the published"
 
@@ -271,7 +301,12 @@ STUDY = Study(
     scales=SCALES,
     parts=_parts,
     combine=spanning,
-    published=(Published(ACCEPTED, 20, "figure 9.0.64"), Published(SESSIONS, 41, "figure 9.0.64")),
+    published=(
+        Published(ACCEPTED, 20, "figure 9.0.64"),
+        Published(SESSIONS, 41, "figure 9.0.64"),
+        Published(_illegal_key(False), 3.5, "section 9.5", 3.0, 4.0),  # "less than 4%"
+        Published(_illegal_key(True), 0.45, "section 9.5"),
+    ),
     claims=(
         trend("The agent improves against Greedy", "figure 9.2.67", keys=[_score("agent", n) for n in range(VERSIONS)]),
         trend("The network does", "figure 9.2.68", keys=[_score("network", n) for n in range(VERSIONS)]),
@@ -321,6 +356,14 @@ STUDY = Study(
                 for kind in KINDS
                 for alone in (True, False)
             ),
+        ),
+        Figure(
+            name="illegal",
+            title="Probability that the network gives to illegal moves (figure 9.5.70)",
+            x="version",
+            y="% of the probability",
+            curves=(Curve("illegal moves", (("first", _illegal_key(False)), ("last", _illegal_key(True)))),),
+            joined=False,
         ),
         Figure(
             name="seats",

@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from math import sqrt
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tabia.evaluation import Record
+from tabia.evaluation.convergence import Trace, trace
 from tabia.games import make
 from tabia.games.game import Game
+from tabia.players import make as make_player
 from tabia.solvers.enumeration import enumerate_positions
-from tabia.studies.estimates import exact, percentage
+from tabia.studies.estimates import average, exact, percentage
 from tabia.studies.matches import MatchPart, Tally, spec
-from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
-from tabia.studies.plots import Curve, Figure
+from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
+from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.verdicts import Published, ordering, published_count, trend
 
@@ -40,6 +43,7 @@ class MiniScale(Scale):
     c1: tuple[float, ...] = tuple(BY_C1)
     c2: tuple[float, ...] = tuple(BY_C2)
     budget: int = 100  # of table 2
+    searches: int = 64  # of the convergence plot
     game: str = "connect3"  # also the name of the agent
 
 
@@ -53,6 +57,7 @@ SCALES = (
         c2=(),
         budget=8,
         game="tictactoe",
+        searches=2,
     ),
     MiniScale(
         name="quick",
@@ -96,6 +101,45 @@ def tree_nodes(game: Game, limit: int = 100_000) -> tuple[int, int]:
     return int(lines.sum()), len(lines)
 
 
+def _rule(c1: float, c2: float) -> str:
+    return f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,untried_first=true,winning_moves_first=false"
+
+
+def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
+    """The root's value for the first player by iteration, averaged over searches of the first position."""
+    name, budget = f"convergence-{repeat}", max(scale.budgets)
+    every = max(budget // 200, 1)
+    players = {
+        "Mini AlphaGo": f"az:{scale.game},simulations={budget},{_rule(ROOT2, ROOT2)}",
+        "UCT": f"mcts:simulations={budget},c={ROOT2:.6g}",
+    }
+
+    def measure(place: Place) -> Outcome:
+        game = make(scale.game)
+        first = game.init(jax.random.key(0))
+        states = jax.tree.map(lambda leaf: jnp.repeat(jnp.asarray(leaf)[None], scale.searches, axis=0), first)
+        series, found = {}, []
+        for label, text in players.items():
+            traced = trace(make_player(text, game), states, jax.random.key(part_seed(seed, repeat, label)), every=every)
+            series[label] = _mean_curve(traced)
+            found.append(average(_converged(label), traced.values[-1, :, 0], "value"))
+        return Outcome(tuple(found), series)
+
+    return Measurement(name=name, keys=tuple(map(_converged, players)), measure=measure, seed=repeat, cost=5.0)
+
+
+def _converged(label: str) -> str:
+    return f"{label}: value of the root at the end"
+
+
+def _mean_curve(traced: Trace) -> Series:
+    own = traced.values[:, :, 0]
+    mean, half = own.mean(axis=1), 1.96 * own.std(axis=1, ddof=1) / np.sqrt(own.shape[1])
+    rows = (traced.simulations, mean, mean - half, mean + half)
+    x, y, low, high = (tuple(map(float, row)) for row in rows)
+    return Series(x, y, low, high)
+
+
 def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
     def part(repeat: int, name: str, label: str, budget: int, c1: float, c2: float) -> MatchPart:
         keys = (_wins(label), f"{label}: draws")
@@ -106,15 +150,12 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
                 (percentage(keys[0], tally.wins, tally.games), percentage(keys[1], tally.draws, tally.games))
             )
 
-        rule = (
-            f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,untried_first=true,winning_moves_first=false"
-        )
         return MatchPart(
             name=f"{name}-{repeat}",
             keys=keys,
             game=scale.game,
             players=(
-                spec(f"az:{scale.game},simulations={budget},{rule}"),
+                spec(f"az:{scale.game},simulations={budget},{_rule(c1, c2)}"),
                 spec(f"mcts:simulations={budget},c={c1 or ROOT2:.6g}"),
             ),
             games=scale.games,
@@ -130,6 +171,7 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
 
     found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=enumerate_game)]
     for repeat in range(scale.seeds):
+        found.append(_convergence(scale, seed, repeat))
         for budget in scale.budgets:
             found.append(part(repeat, f"budget-{budget}", _budget(budget), budget, ROOT2, ROOT2))
         for c in scale.c1:
@@ -183,6 +225,13 @@ STUDY = Study(
         ),
         _figure(
             "c2", "Wins by c2, c1 = 0, 100 iterations (figure 5)", "c2, in units of sqrt 2", {c: _c2(c) for c in BY_C2}
+        ),
+        Figure(
+            name="convergence",
+            title="Value of the first position by iteration, c1 = c2 = sqrt 2 (figure 6)",
+            x="iteration",
+            y="value for the first player, -1 to 1",
+            series=(SeriesCurve("Mini AlphaGo", "Mini AlphaGo"), SeriesCurve("UCT", "UCT")),
         ),
         Figure(
             name="size",

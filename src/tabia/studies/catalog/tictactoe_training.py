@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
 from tabia.evaluation import Record
+from tabia.games import make
 from tabia.games.game import Game
+from tabia.games.session import Session
+from tabia.players import PerfectPlayer
 from tabia.studies.estimates import Estimate, average, percentage, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, Tally, spec, trained
-from tabia.studies.part import Outcome, Part, part_seed
+from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.pictures import board_pictures, evaluate
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, Lines, TrainingPart
@@ -56,12 +64,16 @@ def _after(games: int) -> str:
     return f"after {games} games: draws"
 
 
+def _count(iterations: int) -> str:
+    return f"{iterations} iteration{'' if iterations == 1 else 's'}"
+
+
 def _mcts(iterations: int) -> str:
-    return f"MCTS, {iterations} iterations: draws"
+    return f"MCTS, {_count(iterations)}: draws"
 
 
 def _az(iterations: int) -> str:
-    return f"AlphaZero, {iterations} iterations: draws"
+    return f"AlphaZero, {_count(iterations)}: draws"
 
 
 def end_losses(lines: Lines) -> tuple[Estimate, ...]:
@@ -71,6 +83,35 @@ def end_losses(lines: Lines) -> tuple[Estimate, ...]:
     totals = [line["loss_policy"] + line["target_entropy"] + line["loss_value"] for line in last]
     values = [line["loss_value"] for line in last]
     return average(LOSS, totals, "loss"), average(VALUE_LOSS, values, "squared error")
+
+
+BEST = "probability of the best moves"
+BOARDS = {
+    "the empty board": "",
+    "X wins with the center": "a3 b3",
+    "X wins at the bottom right": "a3 b3 b2 c3",
+    "O wins at the bottom left": "a3 b2 b3 c3 a2",
+    "O wins at the bottom left, again": "b3 a3 c3 a2 b2",
+    "O saves the game at the bottom left": "a3 b2 c3 b3 b1 c1 a2",
+    "O must take a corner": "b2",
+}
+"""Positions of the kinds that figure 5.3 shows, by moves; its own are only drawn."""
+
+
+def _boards(run: str, name: str, repeat: int) -> Measurement:
+    """The network's view of hand-made boards, and the probability that it gives to moves that keep the value."""
+
+    def measure(place: Place) -> Outcome:
+        game = make("tictactoe")
+        boards = {caption: Session.from_moves(game, moves) for caption, moves in BOARDS.items()}
+        player = trained(run, player="network")(game, place)
+        policies, _ = evaluate(player, boards)
+        states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(one.state for one in boards.values()))
+        best = PerfectPlayer(game).oracle.truth(states).best
+        shares = 100 * np.where(best, policies, 0.0).sum(axis=1)[1:]  # any move keeps the value of the empty board
+        return Outcome((average(BEST, shares, "%"),), pictures=board_pictures(player, boards))
+
+    return Measurement(name=f"{name}-{repeat}", keys=(BEST,), measure=measure, seed=repeat, needs=(run,))
 
 
 def match(
@@ -118,6 +159,7 @@ def _parts(scale: TrainingScale, seed: int) -> Sequence[Part]:
                 cost=3.0,
             )
         )
+        found.append(_boards(run, "boards", repeat))
         for games in scale.by_games:
             step = str(1 if scale.tiny else games // GAMES_PER_ITERATION)
             player = trained(run, f"simulations={4 if scale.tiny else 100},{SEARCH}", step=step)
@@ -150,9 +192,7 @@ STUDY = Study(
     claims=(
         trend("Draws rise over training", "figure 5.4a", keys=[_after(games) for games in BY_GAMES]),
         *(
-            ordering(
-                f"With {n} iterations, AlphaZero draws more than MCTS", "figure 5.4b", higher=_az(n), lower=_mcts(n)
-            )
+            ordering(f"With {_count(n)}, AlphaZero draws more than MCTS", "figure 5.4b", higher=_az(n), lower=_mcts(n))
             for n in BY_ITERATIONS
         ),
     ),
