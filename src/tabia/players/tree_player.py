@@ -60,7 +60,7 @@ class TreeSearchPlayer:
         return None
 
     @property
-    def searcher(self) -> Search | UntilAgreed:
+    def whole_search(self) -> Search | UntilAgreed:
         """What runs the search."""
         return self.search
 
@@ -71,7 +71,7 @@ class TreeSearchPlayer:
             with naming(self.spec):
                 return self.to_choice(self._memory.run(self.parameters, states, key))
         with naming(self.spec):
-            choice, fault = _choose(self.searcher, self.final_rule, self.parameters, states, key)
+            choice, fault = _choose(self.whole_search, self.final_rule, self.parameters, states, key)
             report(self.game, states, fault)
         return choice
 
@@ -81,7 +81,7 @@ class TreeSearchPlayer:
             if self._budget is not None:
                 # A budget refuses finished games, so their rows search the first position of a game instead.
                 return self._budget.run(self.parameters, _unfinished(self.game, states), key)
-            result = self.searcher.run_unchecked(self.parameters, states, key)
+            result = self.whole_search.run_unchecked(self.parameters, states, key)
             checks.check_evaluations(self.game, result.tree)
             return result
 
@@ -109,7 +109,7 @@ class TreeSearchPlayer:
         with naming(self.spec):
             if self.reuse_tree and self._budget is not None:
                 raise SearchError("reuse_tree does not work with seconds or until_agreed.")
-            _ = self._budget, self._memory, self.searcher
+            _ = self._budget, self._memory, self.whole_search
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class _WithFinalMove(TreeSearchPlayer):
         return Secure(self.secure_a) if self.final == SECURE else FINAL_MOVES[self.final]
 
     @cached_property
-    def searcher(self) -> Search | UntilAgreed:
+    def whole_search(self) -> Search | UntilAgreed:
         if self.final != MAX_ROBUST:
             return self.search
         least = self.search.simulations // MOST_TIMES
