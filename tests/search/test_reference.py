@@ -121,9 +121,8 @@ def test_cut_loops_match_the_reference(name: str) -> None:
     check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "ring"])
-def test_random_ties_match_the_reference(name: str) -> None:
-    check(name, 40, FEW, random_ties=True, rounds=3)
+def test_random_ties_match_the_reference() -> None:
+    check("ring", 40, FEW, random_ties=True, rounds=3)
 
 
 def test_random_ties_take_every_action_equally_often() -> None:

@@ -17,6 +17,7 @@ from tabia.cli import (
     bench,
     doctor,
     games,
+    illegal,
     interrupts,
     match,
     metrics,
@@ -44,6 +45,7 @@ app.command("match", rich_help_panel=_MEASURE)(match.match)
 app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
 app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
+app.command("illegal", rich_help_panel=_MEASURE)(illegal.illegal)
 app.command("prove", rich_help_panel=_MEASURE)(train.prove)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)

@@ -10,7 +10,7 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, Json, PairingGames, RecordsOut, RunGame, Seed
+from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Json, PairingGames, RecordsOut, RunGame, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def rate(
     seed: Seed = 0,
     out: RecordsOut = None,
     game: RunGame = None,
+    count_repeats: CountRepeats = False,
     as_json: Json = False,
 ) -> None:
     """Rate the players of recorded games, or the checkpoints of a run in a tournament, with 95% intervals.
@@ -83,7 +84,15 @@ def rate(
         records = play_recorded(planned, out)
     else:
         records = list(load_games(sources))
-    report(records, anchor=anchor, anchor_elo=anchor_elo, method=method, plot=plot, as_json=as_json)
+    report(
+        records,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        method=method,
+        plot=plot,
+        unique=not count_repeats,
+        as_json=as_json,
+    )
 
 
 app.command("ladder")(ladder.ladder)
@@ -96,17 +105,18 @@ def report(
     anchor_elo: float,
     method: str = "bayes",
     plot: Path | None = None,
+    unique: bool = True,
     as_json: bool = False,
 ) -> None:
     """Rate the players of these games, print the ratings and plot them."""
     from tabia.evaluation import ratings
 
-    counted = ratings.rated_games(records)
+    counted = ratings.rated_games(records, unique=unique)
     fields: dict[str, Any] = {
         "game": counted[0].game,
         "games": len(counted),
         "not_counted": len(records) - len(counted),
-        **_rated(counted, method, anchor, anchor_elo),
+        **_rated(counted, method, anchor, anchor_elo, unique),
     }
     rows = fields["players"]
     if plot is not None:
@@ -118,14 +128,16 @@ def report(
         _print(fields, rows)
 
 
-def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float) -> dict[str, Any]:
+def _rated(
+    records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float, unique: bool
+) -> dict[str, Any]:
     from tabia.core.errors import did_you_mean
     from tabia.evaluation import RatingError
     from tabia.evaluation.ratings import METHODS
 
     if method not in METHODS:
         raise RatingError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
-    found = METHODS[method](records, anchor, anchor_elo)
+    found = METHODS[method](records, anchor, anchor_elo, unique)
     rows = [
         {"name": name, "elo": elo, "error": found.error[name], **_points(records, name)}
         for name, elo in found.elo.items()

@@ -30,6 +30,7 @@ def build_search(
     transpositions: bool = False,
     cut_loops: bool = False,
     reuse_nodes: int = 0,
+    random_ties: bool = False,
 ) -> Search:
     """A search with a network, whose weights are the search's parameters, or with any evaluator.
 
@@ -53,6 +54,7 @@ def build_search(
         transpositions=transpositions,
         cut_loops=cut_loops,
         reuse_nodes=reuse_nodes,
+        random_ties=random_ties,
     )
 
 

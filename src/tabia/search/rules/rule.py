@@ -1,9 +1,9 @@
 """The base class of selection rules.
 
 A rule is a frozen dataclass. It scores the actions of a node; the legal action with the highest score is tried, the
-first one on a tie (see `ties.py`). It also owns the root: what is sampled before the search, how root actions are selected, and what
-the search recommends. Values are the mover's, in [-1, 1]. Scores are computed along the last axis, so a rule works on
-one node and on a batch alike. Axis letters: B batch, A actions.
+first one on a tie (see `ties.py`). It also owns the root: what is sampled before the search, how root actions are
+selected, and what the search recommends. Values are the mover's, in [-1, 1]. Scores are computed along the last axis,
+so a rule works on one node and on a batch alike. Axis letters: B batch, A actions.
 """
 
 from __future__ import annotations
