@@ -22,7 +22,7 @@ from tabia.players.player import Player
 from tabia.players.runs import Agent
 from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
-from tabia.players.tree_search import SearchPlayer
+from tabia.players.tree_player import SearchPlayer
 from tabia.search import Gumbel, Search
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
@@ -62,7 +62,7 @@ def _gumbel_search(plan: Plan, simulations: int) -> Search:
 
 
 def _run_search(plan: Plan, simulations: int) -> Search:
-    silent = replace(plan.config.search, dirichlet_fraction=0.0, gumbel_scale=0.0)
+    silent = replace(plan.config.search, dirichlet_fraction=0.0, gumbel_scale=0.0, reuse_tree=False)
     return play.make_search(plan.game, plan.network, silent, simulations)
 
 
