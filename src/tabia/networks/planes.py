@@ -2,8 +2,8 @@
 
 `mover` is the game's own observation: the mover's pieces first, then the next seat's. `colors` has fixed colors, the
 first seat's pieces first whoever moves, and says who moves in planes of its own (Sanz & Villanueva 2021, Glimmerfors
-2022). Self-play, the learner, players and measurements all use `Network.observe`, so they cannot disagree. Axis
-letters: H rows, W columns, C planes, P seats.
+2022). `signed` is a single plane (Goldberg & Ishay 2017). Self-play, the learner, players and measurements all use
+`Network.observe`, so they cannot disagree. Axis letters: H rows, W columns, C planes, P seats.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
+from tabia.networks.errors import NetworkError
 
 
 class Planes(ABC):
@@ -55,5 +56,22 @@ class ColorPlanes(Planes):
         return jnp.concatenate([colors, jnp.broadcast_to(turn[None, None], (height, width, turn.size))], axis=-1)
 
 
-PLANES: dict[str, Planes] = {"mover": MoverPlanes(), "colors": ColorPlanes()}
+class SignedPlanes(Planes):
+    """One plane, 1 where the mover's observation has its first plane and -1 where it has its second, for two seats."""
+
+    def shape(self, game: Game) -> tuple[int, int, int]:
+        height, width, planes = game.observation_shape
+        if game.num_players != 2 or planes != 2:
+            raise NetworkError(
+                f"planes='signed' is for two seats with one kind of piece each; {game.id} has {game.num_players} seats "
+                f"and {planes} planes: use planes='mover'."
+            )
+        return height, width, 1
+
+    def observe(self, game: Game, state: State) -> Array:
+        planes = game.observe(state)
+        return planes[..., :1] - planes[..., 1:]
+
+
+PLANES: dict[str, Planes] = {"mover": MoverPlanes(), "colors": ColorPlanes(), "signed": SignedPlanes()}
 """By the names of `network.planes`."""

@@ -1,4 +1,4 @@
-"""Networks by name: Tabia's own, and those of four theses (see `docs/references.md`)."""
+"""Networks by name: Tabia's own, and those of five theses (see `docs/references.md`)."""
 
 from __future__ import annotations
 
@@ -55,6 +55,25 @@ def glimmerfors(filters: int = 64, blocks: int = 8) -> NetworkConfig:
     )
 
 
+def goldberg_ishay(*, value: str = "scores") -> NetworkConfig:
+    """The CNN of Goldberg & Ishay 2017: two 3 x 4 convolutions, 1,024 units, and a class for games that are over.
+
+    The thesis has no value; its network names a move, so train it with `learner.value_weight=0`.
+    """
+    return NetworkConfig(
+        planes="signed",
+        kind="plain",
+        convolutions=(32, 64),
+        kernel=3,
+        kernel_columns=4,
+        units=(1024,),
+        batch_norm=False,
+        over_class=True,
+        value=value,
+        value_units=0,
+    )
+
+
 def tower(filters: int = 64, blocks: int = 5, *, value: str = "scores") -> NetworkConfig:
     """Tabia's default, for every game: AlphaGo Zero's tower with wider heads."""
     return NetworkConfig(
@@ -102,6 +121,7 @@ PRESETS: dict[str, Callable[..., NetworkConfig]] = {
     "wandhoven": wandhoven,
     "schulte": schulte,
     "glimmerfors": glimmerfors,
+    "goldberg_ishay": goldberg_ishay,
     "tower": tower,
     "any_size": any_size,
     "mlp": mlp,

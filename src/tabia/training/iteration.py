@@ -124,6 +124,12 @@ class Iteration:
         self._losses: Losses | None = None
         self._buffer_positions = 0
 
+    @property
+    def positions(self) -> int:
+        """How many are played."""
+        settings = self.plan.config.selfplay
+        return settings.games * settings.plies
+
     def play(self) -> Plies:
         """Play some plies in every lane with the network that plays."""
         plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]

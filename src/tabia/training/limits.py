@@ -7,6 +7,7 @@ alone, at a speed that hardly any machine reaches. `tabia train --estimate` meas
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -58,7 +59,7 @@ def working_bytes(plan: Plan) -> int:
 def selfplay_needs(plan: Plan) -> list[Need]:
     """What self-play needs."""
     settings, games = plan.config.search, plan.config.selfplay.games
-    if plan.config.selfplay.teacher:
+    if plan.config.selfplay.teacher or plan.config.is_supervised:
         return [weight_needs(plan)]
     simulations = max(settings.simulations, settings.fast_simulations)
     search = make_search(plan.game, plan.network, settings, 1)  # with all simulations it could refuse to be made
@@ -108,7 +109,7 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
 
 def weight_needs(plan: Plan) -> Need:
     """What the weights need, with all that the optimizer keeps of each."""
-    count = sum(layer.inputs * layer.outputs * max(layer.kernel, 1) ** 2 for layer in plan.network.layers)
+    count = sum(math.prod(layer.kernel_shape) for layer in plan.network.layers)
     copies = _COPIES + (_BACKUP if plan.config.gate.restore_on_refusal else 0)
     return Need("weights", count, count * copies * _FLOAT, "with EMA, gradients and optimizer state")
 
@@ -144,7 +145,7 @@ def iteration_operations(plan: Plan) -> float:
     search, selfplay = config.search, config.selfplay
     # Every ply of an iteration may be a fast search, so a lower bound counts on that.
     simulations = min(search.simulations, search.fast_simulations or search.simulations)
-    played = 0 if selfplay.teacher else selfplay.games * selfplay.plies * simulations
+    played = 0 if selfplay.teacher or config.is_supervised else selfplay.games * selfplay.plies * simulations
     learned = 3 * _learned_positions(plan)  # forward once, and backward, which is twice the work
     waits = plan.min_positions > selfplay.games * selfplay.plies  # then the first iteration only plays
     return float(counts(plan.network).operations * (played + (0 if waits else learned)))

@@ -14,6 +14,7 @@ from tabia.training import iteration, limits
 from tabia.training import state as states
 from tabia.training.compiling import CompileAhead
 from tabia.training.config.schema import Config
+from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Counters, State
 
@@ -128,6 +129,8 @@ class Estimate:
 
 def estimate(config: Config) -> Estimate:
     """Time a few iterations of every stage and scale them up; nothing is written."""
+    if config.is_supervised:
+        raise TrainingError("--estimate times self-play; a supervised run has none.")
     # Learn from the first iteration on, so that learning is part of the timing.
     plan = Plan(replace(config, replay=replace(config.replay, min_positions=1)))
     plan.check()

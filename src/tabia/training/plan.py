@@ -139,7 +139,8 @@ class Plan:
             raise TrainingError(
                 f"selfplay.teacher={config.selfplay.teacher!r}: only random, greedy and initialize can teach."
             )
-        self._check_replay(iterations)
+        if not config.is_supervised:
+            self._check_replay(iterations)
 
     def _check_replay(self, iterations: int) -> None:
         """Refuse a replay buffer smaller than a batch, or one that does not fill before the run ends."""

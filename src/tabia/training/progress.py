@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from types import FrameType
+from typing import Protocol, TypeVar
 
 from tabia.training import arena
 from tabia.training import state as states
@@ -19,6 +20,25 @@ from tabia.training.pace import Clock
 from tabia.training.plan import Plan
 from tabia.training.run import checkpoint
 from tabia.training.training import DONE, PREPARING, Training
+
+
+class Played(Protocol):
+    """What is counted of an iteration."""
+
+    @property
+    def state(self) -> states.State:
+        """The run's state after it."""
+
+    @property
+    def positions(self) -> int:
+        """The positions played."""
+
+    @property
+    def result(self) -> IterationResult:
+        """Its numbers."""
+
+
+Turn = TypeVar("Turn", bound=Played)
 
 
 class Progress:
@@ -38,9 +58,13 @@ class Progress:
         """Whether budget is left and the run was not asked to stop."""
         return self._training.progress < 1.0 and not self._training.stopping
 
-    @contextmanager
-    def iteration(self) -> Iterator[Iteration]:
+    def iteration(self) -> AbstractContextManager[Iteration]:
         """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
+        return self.start(Iteration)
+
+    @contextmanager
+    def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
+        """The next iteration, made by `make`."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         with guard.iteration(training.state, counters):
             self._plan = _plan(training.stage)
@@ -50,7 +74,7 @@ class Progress:
                 with guard.computing():
                     self._ahead.wait(self._plan, training.enter)
             self._clock.count_compiling(counters, since=began)
-            yield Iteration(
+            yield make(
                 plan=self._plan,
                 state=training.state,
                 number=counters.iteration,
@@ -60,14 +84,14 @@ class Progress:
                 games=counters.games,
             )
 
-    def count(self, iteration: Iteration) -> IterationResult:
+    def count(self, iteration: Played) -> IterationResult:
         """Count an iteration and adopt its state; stop a run that has diverged."""
-        training, counters, settings = self._training, self._training.counters, self._plan.config.selfplay
+        training, counters = self._training, self._training.counters
         training.state, result = iteration.state, iteration.result
         result.check(counters.iteration + 1, int(training.state.train_state.step))
         counters.iteration += 1
         counters.games += int(result.selfplay.games)
-        counters.positions += settings.games * settings.plies
+        counters.positions += iteration.positions
         if result.losses is not None:
             counters.loss = max(0.0, float(result.losses.total))
         return result
@@ -130,7 +154,7 @@ def running(
             for observer in observers:
                 observer.on_start(training)
         ahead = None
-        if training.progress < 1.0:
+        if training.progress < 1.0 and not training.config.is_supervised:
             with guard.computing():
                 ahead = compile_ahead(training, clock)
         progress = Progress(training, observers, clock, ahead)

@@ -54,6 +54,7 @@ class Counters:
     positions: int = 0
     champion: int = 0  # the iteration whose network plays, if there is a gate
     loss: float = 0.0  # the total of the latest iteration that learned; 0 before that
+    accuracy: float = 0.0  # of a supervised run
 
 
 def begin(plan: Plan) -> State:

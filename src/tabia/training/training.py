@@ -76,7 +76,7 @@ class Training:
 
         The new length is written to config.toml. Progress is measured against it, so the learning rate and other
         scheduled settings step back to their values for that progress. Minutes replace a length in iterations, and
-        iterations one in minutes; either replaces a length in games and a target for the loss.
+        iterations one in minutes; either replaces a length in games and targets for loss and accuracy.
         """
         if (minutes > 0) == (iterations > 0):
             raise TrainingError("Extend a run by minutes or by iterations: give one of them, greater than 0.")
@@ -84,16 +84,18 @@ class Training:
             length: dict[str, float] = {"minutes": self.counters.seconds / 60 + minutes}
         else:
             length = {"minutes": 0.0, "iterations": self.counters.iteration + iterations}
-        longer = self.config.changed({**length, "games": 0, "loss_target": 0.0})
+        longer = self.config.changed({**length, "games": 0, "loss_target": 0.0, "supervised.accuracy": 0.0})
         with self.run.locked():
             self.run.rewrite(longer)
         self.config = longer
 
     @property
     def progress(self) -> float:
-        """The fraction of the budget that is spent, from 0 to 1; 1 once the loss has reached its target."""
+        """The fraction of the budget that is spent, from 0 to 1; 1 once loss or accuracy has reached its target."""
         counters, config = self.counters, self.config
         if config.loss_target and 0 < counters.loss <= config.loss_target:
+            return 1.0
+        if config.supervised.accuracy and counters.accuracy >= config.supervised.accuracy:
             return 1.0
         played = counters.games / config.games if config.games else 0.0
         if not config.minutes:

@@ -40,8 +40,9 @@ FIXED = frozenset(
 
 def check_together(config: Config) -> None:
     """Refuse settings that are valid alone but not together, at any stage of the schedule."""
-    for check in (_check_network, _check_search, _check_selfplay, _check_learner, _check_gate, _check_schedule):
+    for check in (_check_network, _check_search, _check_selfplay, _check_learner, _check_supervised, _check_gate):
         check(config)
+    _check_schedule(config)
 
 
 def _check_network(config: Config) -> None:
@@ -78,6 +79,15 @@ def _check_learner(config: Config) -> None:
         raise TrainingError("learner.sample_positions is the sample of learner.epochs: set that, such as to 5.")
 
 
+def _check_supervised(config: Config) -> None:
+    if not config.is_supervised:
+        return
+    if not config.learner.epochs:
+        raise TrainingError("A supervised run learns in epochs: set learner.epochs, such as to 1.")
+    if config.gate.kind != "none" or config.other_boards:
+        raise TrainingError("A supervised run has no gate and a single board: set gate.kind to 'none'.")
+
+
 def _check_gate(config: Config) -> None:
     gate = config.gate
     if gate.kind == "score" and not 0 < gate.threshold < 1:
@@ -92,7 +102,7 @@ def _check_gate(config: Config) -> None:
 
 def _check_schedule(config: Config) -> None:
     for name, steps in config.schedule:
-        if name in FIXED or name.startswith("network."):
+        if name in FIXED or name.startswith(("network.", "supervised.")):
             raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
         if not _are_steps(steps):
             raise TrainingError(f"The schedule of {name} must start at 0 and rise, such as [[0.0, 16], [0.5, 32]].")

@@ -184,6 +184,21 @@ class LearnerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SupervisedSettings:
+    """[supervised] Learning the best moves of a solved game instead of self-play; see `tabia.training.supervised`."""
+
+    positions: str = one_of("none", "tree", "distinct")
+    """`none`: self-play. `tree`: the nodes of the game tree, where a position counts as often as it is reached.
+
+    `distinct`: every position once. An iteration is `learner.epochs` over `learner.sample_positions` of them (0: all).
+    """
+    labels: str = one_of("first", "all")
+    """The move to learn: the first of the best moves, or all of them with equal probability."""
+    accuracy: float = bounded(0.0, 0.0, 1.0)
+    """End the run once the network names the move of this fraction of the positions; 0: never."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateSettings:
     """[gate] Whether a new network must beat the champion before it plays."""
 
@@ -267,6 +282,7 @@ class Config:
     targets: TargetSettings = TargetSettings()
     replay: ReplaySettings = ReplaySettings()
     learner: LearnerSettings = LearnerSettings()
+    supervised: SupervisedSettings = SupervisedSettings()
     gate: GateSettings = GateSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
@@ -298,6 +314,11 @@ class Config:
         return self.changed({"selfplay.teacher": "", "selfplay.teacher_games": 0})
 
     @property
+    def is_supervised(self) -> bool:
+        """Whether the run learns solved positions instead of games."""
+        return self.supervised.positions != "none"
+
+    @property
     def length(self) -> str:
         """The length of the run in words."""
         length = f"{self.minutes:.4g} minutes" if self.minutes else f"{self.iterations:,} iterations"
@@ -319,6 +340,7 @@ SECTIONS: dict[str, type[Any]] = {
     "targets": TargetSettings,
     "replay": ReplaySettings,
     "learner": LearnerSettings,
+    "supervised": SupervisedSettings,
     "gate": GateSettings,
     "evaluation": EvaluationSettings,
     "checkpoints": CheckpointSettings,

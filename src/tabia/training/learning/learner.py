@@ -115,14 +115,14 @@ class Learner:
         """Samples for one step."""
         return sample(buffer, key, self.settings.batch_size, self.window, last=self._needs_last)
 
-    def make_batch(self, samples: Samples, key: Array) -> Batch:
-        """Samples with the targets of all terms."""
+    def make_batch(self, samples: Samples, key: Array, *, symmetries: bool | None = None) -> Batch:
+        """Samples with the targets of all terms, in random symmetries as the settings or the argument say."""
         targets = {term.name: term.make_target for term in self.terms}
         return make_batch(
             self.game,
             samples,
             key,
-            symmetries=self.settings.symmetries,
+            symmetries=self.settings.symmetries if symmetries is None else symmetries,
             auxiliary=targets,
             observe=partial(self.network.observe, self.game),
         )
