@@ -54,7 +54,7 @@ Lines = Sequence[dict[str, Any]]
 class TrainingPart:
     """One training run from a recipe with some settings changed.
 
-    `curves` are metrics stored as series NAME/METRIC by the number of games; `measure` turns metrics into estimates.
+    `curves` are metrics stored as series NAME/METRIC; `measure` turns all metrics into estimates.
     """
 
     name: str
@@ -63,6 +63,7 @@ class TrainingPart:
     game: str | None = None
     changes: tuple[tuple[str, Any], ...] = ()
     curves: tuple[str, ...] = ("loss_policy", "loss_value")
+    by: str = "total_games"  # the metric that curves are drawn over
     keys: tuple[str, ...] = ()
     measure: Callable[[Lines], tuple[Estimate, ...]] = lambda lines: ()
     adjust: Callable[[Place], Mapping[str, Any]] = lambda place: {}  # changes that follow from earlier parts
@@ -80,7 +81,9 @@ class TrainingPart:
         self._train(directory, place)
         export(directory.path, place.folder / WEIGHTS)
         lines = metrics.read(directory)
-        outcome = Outcome(self.measure(lines), {f"{self.name}/{name}": curve(lines, name) for name in self.curves})
+        outcome = Outcome(
+            self.measure(lines), {f"{self.name}/{name}": curve(lines, name, by=self.by) for name in self.curves}
+        )
         if place.control.slim:
             shutil.rmtree(directory.path)
         return outcome
@@ -150,7 +153,7 @@ def steps(place: Place, part: str) -> list[int]:
     return list(runs.steps(place.folder_of(part) / WEIGHTS))
 
 
-def curve(lines: Lines, name: str, *, by: str = "total_games") -> Series:
+def curve(lines: Lines, name: str, *, by: str) -> Series:
     """A metric of a run as a series, thinned to a few hundred points by averaging neighbors."""
     held = [(float(line[by]), float(line[name])) for line in lines if name in line]
     if not held:

@@ -17,13 +17,13 @@ from tabia.evaluation import Record
 from tabia.evaluation.convergence import Trace, trace
 from tabia.games import make
 from tabia.games.game import Game
-from tabia.players import make as make_player
 from tabia.solvers.enumeration import enumerate_positions
-from tabia.studies.estimates import average, exact, percentage
-from tabia.studies.matches import MatchPart, Tally, spec
+from tabia.studies.estimates import Estimate, average, exact, percentage
+from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
+from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, published_count, trend
 
 ROOT2 = sqrt(2.0)
@@ -31,6 +31,7 @@ BUDGETS = {25: 68.7, 50: 69.8, 100: 69.5, 300: 72.2, 500: 77.5, 1000: 80.8, 3000
 BY_C1 = {0.0: 94.6, 1.0: 69.5, 4.0: 64.1, 10.0: 66.5, 50.0: 64.9}  # in units of sqrt 2, with c2 = sqrt 2
 BY_C2 = {1 / ROOT2: 94.0, 1.0: 94.6, 4.0: 93.3, 10.0: 92.8, 50.0: 92.8}  # in units of sqrt 2, with c1 = 0
 NODES, POSITIONS = "nodes of the game tree", "distinct positions"
+ACCURACY, METRIC, RECIPE = "accuracy of the network", "accuracy", "goldberg-ishay-connect3"
 PUBLISHED_GAMES = 1000
 
 
@@ -44,7 +45,12 @@ class MiniScale(Scale):
     c2: tuple[float, ...] = tuple(BY_C2)
     budget: int = 100  # of table 2
     searches: int = 64  # of the convergence plot
-    game: str = "connect3"  # also the name of the agent
+    tiny: bool = False
+
+    @property
+    def game(self) -> str:
+        """The game that is played."""
+        return "tictactoe" if self.tiny else "connect3"
 
 
 SCALES = (
@@ -56,7 +62,7 @@ SCALES = (
         c1=(),
         c2=(),
         budget=8,
-        game="tictactoe",
+        tiny=True,
         searches=2,
     ),
     MiniScale(
@@ -105,13 +111,34 @@ def _rule(c1: float, c2: float) -> str:
     return f"rule=mini-alphago,c1={c1:.6g},c2={c2:.6g},rollout_weight=1,untried_first=true,winning_moves_first=false"
 
 
+def _cnn(scale: MiniScale, seed: int, repeat: int) -> TrainingPart:
+    """The policy network, trained on solved positions until it names 90% of the best moves."""
+    metric = "agreement" if scale.tiny else METRIC
+
+    def accuracy(lines: Lines) -> tuple[Estimate, ...]:
+        return (exact(ACCURACY, 100 * [line[metric] for line in lines if metric in line][-1], "%"),)
+
+    return TrainingPart(
+        name=f"cnn-{repeat}",
+        recipe=TINY_RECIPE if scale.tiny else RECIPE,
+        run_seed=part_seed(seed, repeat, "cnn"),
+        changes=TINY if scale.tiny else (),
+        curves=(metric,),
+        by="iteration",
+        keys=(ACCURACY,),
+        measure=accuracy,
+        seed=repeat,
+        cost=5.0,
+    )
+
+
 def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
     """The root's value for the first player by iteration, averaged over searches of the first position."""
     name, budget = f"convergence-{repeat}", max(scale.budgets)
     every = max(budget // 200, 1)
     players = {
-        "Mini AlphaGo": f"az:{scale.game},simulations={budget},{_rule(ROOT2, ROOT2)}",
-        "UCT": f"mcts:simulations={budget},c={ROOT2:.6g}",
+        "Mini AlphaGo": trained(f"cnn-{repeat}", f"simulations={budget},{_rule(ROOT2, ROOT2)}"),
+        "UCT": spec(f"mcts:simulations={budget},c={ROOT2:.6g}"),
     }
 
     def measure(place: Place) -> Outcome:
@@ -119,13 +146,20 @@ def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
         first = game.init(jax.random.key(0))
         states = jax.tree.map(lambda leaf: jnp.repeat(jnp.asarray(leaf)[None], scale.searches, axis=0), first)
         series, found = {}, []
-        for label, text in players.items():
-            traced = trace(make_player(text, game), states, jax.random.key(part_seed(seed, repeat, label)), every=every)
+        for label, made in players.items():
+            traced = trace(made(game, place), states, jax.random.key(part_seed(seed, repeat, label)), every=every)
             series[label] = _mean_curve(traced)
             found.append(average(_converged(label), traced.values[-1, :, 0], "value"))
         return Outcome(tuple(found), series)
 
-    return Measurement(name=name, keys=tuple(map(_converged, players)), measure=measure, seed=repeat, cost=5.0)
+    return Measurement(
+        name=name,
+        keys=tuple(map(_converged, players)),
+        measure=measure,
+        seed=repeat,
+        needs=(f"cnn-{repeat}",),
+        cost=5.0,
+    )
 
 
 def _converged(label: str) -> str:
@@ -155,13 +189,14 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
             keys=keys,
             game=scale.game,
             players=(
-                spec(f"az:{scale.game},simulations={budget},{_rule(c1, c2)}"),
+                trained(f"cnn-{repeat}", f"simulations={budget},{_rule(c1, c2)}"),
                 spec(f"mcts:simulations={budget},c={c1 or ROOT2:.6g}"),
             ),
             games=scale.games,
             measure=measure,
             match_seed=part_seed(seed, repeat, name),
             seed=repeat,
+            needs=(f"cnn-{repeat}",),
             cost=budget / 100,
         )
 
@@ -171,7 +206,7 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
 
     found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=enumerate_game)]
     for repeat in range(scale.seeds):
-        found.append(_convergence(scale, seed, repeat))
+        found += [_cnn(scale, seed, repeat), _convergence(scale, seed, repeat)]
         for budget in scale.budgets:
             found.append(part(repeat, f"budget-{budget}", _budget(budget), budget, ROOT2, ROOT2))
         for c in scale.c1:
@@ -200,6 +235,7 @@ STUDY = Study(
     parts=_parts,
     published=(
         Published(NODES, 275_000, "section 2.2", 270_000, 280_000),  # "a bit more than 2.7 * 10^5"
+        Published(ACCURACY, 90.0, "section 2.3"),
         *(_percent(_budget(budget), percent, "table 1") for budget, percent in BUDGETS.items()),
         *(_percent(_c1(c), percent, "table 2, c1") for c, percent in BY_C1.items()),
         *(_percent(_c2(c), percent, "table 2, c2") for c, percent in BY_C2.items()),
@@ -234,6 +270,21 @@ STUDY = Study(
             series=(SeriesCurve("Mini AlphaGo", "Mini AlphaGo"), SeriesCurve("UCT", "UCT")),
         ),
         Figure(
+            name="accuracy",
+            title="Accuracy of the network during training",
+            x="iteration",
+            y="best moves named, fraction of positions",
+            series=(SeriesCurve("network", f"cnn-0/{METRIC}"),),
+        ),
+        Figure(
+            name="accuracy-end",
+            title="Accuracy of the network at the end",
+            x="",
+            y="best moves named, % of positions",
+            curves=(Curve("network", (("end", ACCURACY),)),),
+            joined=False,
+        ),
+        Figure(
             name="size",
             title="Size of the game",
             x="",
@@ -243,8 +294,8 @@ STUDY = Study(
         ),
     ),
     notes=(
-        "The network here is the shipped agent connect3, whose favorite move is nearly always optimal; the paper "
-        "stopped training at 90%. What the paper calls states are the nodes of the game tree. UCT has c = sqrt 2 where "
-        "c1 is 0.",
+        "What the paper calls states are the nodes of the game tree. UCT has c = sqrt 2 where c1 is 0. As in the "
+        "paper, untried moves come first. Its listing uses the network only for the final choice of a move; its text, "
+        "which is followed here, in every node.",
     ),
 )
