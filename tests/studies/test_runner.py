@@ -157,7 +157,10 @@ def test_the_report_follows_from_the_stored_results_alone(whole: Path) -> None:
     before = {path: path.read_bytes() for path in written}
     for path in written:
         path.unlink()
+    (whole / "figures").mkdir(exist_ok=True)
+    (whole / "figures" / "old.png").write_bytes(b"")  # of an earlier report
     assert {path: path.read_bytes() for path in report.write(STUDY, StudyDirectory(whole))} == before
+    assert [path.name for path in (whole / "figures").iterdir()] == ["wins.svg"]
     assert [path.name for path in written] == ["results.csv", "results.md", "wins.svg"]
     page = (whole / "results.md").read_text()
     assert "one seed; 2 are needed" in page and max(map(len, page.splitlines())) <= 120

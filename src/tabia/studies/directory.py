@@ -117,7 +117,9 @@ class StudyDirectory:
                 device=str(found["device"]),
                 tabia=str(found["tabia"]),
                 seconds=float(found["seconds"]),
-                outcome=Outcome(estimates, series, {str(name): str(one) for name, one in found["pictures"].items()}),
+                outcome=Outcome(
+                    estimates, series, {str(name): str(one) for name, one in found.get("pictures", {}).items()}
+                ),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StudyError(f"{path} is damaged; remove it, and run the study again.") from None
@@ -133,7 +135,7 @@ class StudyDirectory:
             "seconds": round(seconds, 3),
             "estimates": [asdict(one) for one in outcome.estimates],
             "series": {name: asdict(one) for name, one in outcome.series.items()},
-            "pictures": outcome.pictures,
+            **({"pictures": outcome.pictures} if outcome.pictures else {}),
         }
         with writing(self.path):
             self._write(self.folder(part.name) / RESULT, content)

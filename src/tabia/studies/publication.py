@@ -28,7 +28,7 @@ _INTRODUCTION = """\
 
 A study repeats a published experiment and compares: `tabia study run NAME` ([guide](../how-to/run-a-study.md)). The
 tables below show the published values, ours with 95% intervals, and a verdict computed from both. With twenty
-values, about one differs by chance. "Not comparable" is a claim that one seed cannot decide, or a smaller scale.
+values, about one differs by chance. "Not comparable" is a claim that its seeds do not decide, or a smaller scale.
 """
 
 
@@ -81,7 +81,8 @@ def _section(path: Path, name: str) -> str:
     lines = _read(path / name / CSV)
     values = [line for line in lines if line["kind"] == "value" and line["published"]]
     claims = [line for line in lines if line["kind"] == "claim"]
-    blocks = [f"## [{name}]({name}/{MARKDOWN})", f"{study.source}."]
+    scale = lines[0]["scale"] if lines else ""
+    blocks = [f"## [{name}]({name}/{MARKDOWN})", f"{study.source}. Scale: {scale}."]
     if values:
         rows = [f"| {line['where']} | {line['key']} | {_ours(line)} | {line['published']} | {line['verdict']} |"
                 for line in values]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Published, Ve
 
 CSV, MARKDOWN, FIGURES = "results.csv", "results.md", "figures"
 COLUMNS = (
-    "kind", "key", "where", "unit", "value", "low", "high", "seeds", "published", "published_low", "published_high",
-    "verdict", "note",
-)  # fmt: skip
+    *("study", "version", "scale", "kind", "key", "where", "unit", "value", "low", "high", "seeds"),
+    *("published", "published_low", "published_high", "verdict", "note"),
+)
 
 
 @dataclass(frozen=True)
@@ -110,20 +110,21 @@ def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") ->
         found = rows(study, scale, results)
         drawn = _draw(study, directory, scale, results, format) if figures.available() else {}
         drawn |= _pictures(directory, results)
+        _remove_others(directory.path / FIGURES, drawn.values())
         text = _page(study, manifest, scale, results, found, drawn)
         return [
-            directory.write(CSV, to_csv(found).encode()),
+            directory.write(CSV, to_csv(manifest, found).encode()),
             directory.write(MARKDOWN, text.encode()),
             *drawn.values(),
         ]
 
 
-def to_csv(found: Sequence[Row]) -> str:
+def to_csv(manifest: Manifest, found: Sequence[Row]) -> str:
     """The rows as CSV."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
-    table.writerows(_cells(row) for row in found)
+    table.writerows([manifest.study, manifest.version, manifest.scale, *_cells(row)] for row in found)
     return text.getvalue()
 
 
@@ -172,6 +173,12 @@ def _pictures(directory: StudyDirectory, results: Results) -> dict[str, Path]:
         f"{caption} ({part})": directory.write(f"{FIGURES}/{part}-{number}.svg", content.encode())
         for number, (part, (caption, content)) in enumerate(found, start=1)
     }
+
+
+def _remove_others(folder: Path, kept: Iterable[Path]) -> None:
+    """Remove figures of an earlier report."""
+    for path in {*folder.glob("*.svg"), *folder.glob("*.png")} - set(kept):
+        path.unlink()
 
 
 def _page(
