@@ -112,8 +112,8 @@ def root_policy(rule: Rule, root: Node, actions: Iterable[int]) -> Scores:
 
 
 def puct(rule: Puct, node: Node) -> Scores:
-    """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`."""
-    count = node.visits + (1 if rule.own_visit else 0)
+    """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`, and is at least 1."""
+    count = node.visits + 1 if rule.own_visit else max(node.visits, 1)
     c = rule.c + (0.0 if rule.base is None else math.log((1 + count + rule.base) / rule.base))
     untried = untried_value(rule.untried_value, node)
 

@@ -53,8 +53,9 @@ class Puct(Rule):
     """AlphaZero: Q + c P sqrt(N) / (1 + n), where c grows by log((N + base + 1) / base) if a base is given.
 
     N counts the node's visits, including its own evaluation. With `own_visit=False` it does not (Schulte 2021,
-    equation 3.2.4). At the root, Dirichlet noise makes up `dirichlet_fraction` of the prior. Its alpha is
-    `dirichlet_alpha`, or if that is 0, `dirichlet_total` divided by the number of legal actions.
+    equation 3.2.4), but it is at least 1: with 0 all actions would tie, and the thesis takes the highest prior. At the
+    root, Dirichlet noise makes up `dirichlet_fraction` of the prior. Its alpha is `dirichlet_alpha`, or if that is 0,
+    `dirichlet_total` divided by the number of legal actions.
     """
 
     c: float = 1.25
@@ -70,7 +71,8 @@ class Puct(Rule):
             raise SearchError(f"dirichlet_fraction={self.dirichlet_fraction:g}: expected a number from 0 to 1.")
 
     def scores(self, node: View) -> Array:
-        visits = node.visits.sum(axis=-1, keepdims=True) + float(self.own_visit)
+        visits = node.visits.sum(axis=-1, keepdims=True)
+        visits = visits + 1.0 if self.own_visit else jnp.maximum(visits, 1.0)
         c = self.c if self.base is None else self.c + jnp.log((visits + self.base + 1.0) / self.base)
         means = jnp.where(node.visits > 0, node.means, self.untried_value(node)[..., None])
         return means + c * node.priors * jnp.sqrt(visits) / (1.0 + node.visits)
