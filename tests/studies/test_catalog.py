@@ -13,8 +13,10 @@ import jax
 import numpy as np
 import pytest
 
+from tabia.games import make
 from tabia.networks import weights
 from tabia.studies import catalog, registry, report, runner
+from tabia.studies.catalog.mini_alphago import count_nodes
 from tabia.studies.directory import StudyDirectory
 from tabia.studies.estimates import StudyError
 from tabia.studies.part import Measurement, Outcome, Save, Stopped
@@ -134,3 +136,8 @@ def test_an_unknown_study_or_scale_is_answered_with_the_nearest() -> None:
     with pytest.raises(StudyError, match=r"no scale 'quik'\. Did you mean quick"):
         STUDY.scale("quik")
     assert str(Source("Tabia", "")) == "Tabia"
+
+
+def test_the_nodes_of_the_tree_of_tic_tac_toe() -> None:
+    """549,946 nodes and 5,478 positions are the well-known counts."""
+    assert count_nodes(make("tictactoe")) == (549_946, 5_478)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tabia.core.elo import SCALE
-from tabia.evaluation import Match, Record, Recorder, Tournament, play, play_tournament
+from tabia.evaluation import Match, Record, Recorder, Tournament, match_result, play, play_tournament
 from tabia.evaluation.batch import query_size
 from tabia.evaluation.rating_models import Ratings, rate_two
 from tabia.evaluation.ratings import count_outcomes
@@ -19,6 +19,7 @@ from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.players import Player, runs
 from tabia.players import make as make_player
+from tabia.studies.estimates import Estimate
 from tabia.studies.part import Outcome, Place
 
 RECORDS = "games.txt"
@@ -92,6 +93,13 @@ class Tally:
 def _rank(record: Record, seat: int) -> int:
     others = max(score for other, score in enumerate(record.scores) if other != seat)
     return (record.scores[seat] > others) - (record.scores[seat] < others)
+
+
+def score(key: str, game: Game, records: Sequence[Record], player: str) -> Estimate:
+    """The score of a player in percent of the points, from rounds of paired openings; equal games count once."""
+    one = next(result for result in match_result(game, records).players if result.name == player)
+    low, high = min(one.low, one.score), max(one.high, one.score)
+    return Estimate(key, 100 * one.score, 100 * low, 100 * high, "% of points", one.games)
 
 
 Measure = Callable[[Game, Sequence[Record], Sequence[str]], Outcome]

@@ -17,7 +17,6 @@ from tabia.evaluation import Record
 from tabia.evaluation.convergence import Trace, trace
 from tabia.games import make
 from tabia.games.game import Game
-from tabia.solvers.enumeration import enumerate_positions
 from tabia.studies.estimates import Estimate, average, exact, percentage
 from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
@@ -25,6 +24,7 @@ from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, published_count, trend
+from tabia.training.supervised import solved
 
 ROOT2 = sqrt(2.0)
 BUDGETS = {25: 68.7, 50: 69.8, 100: 69.5, 300: 72.2, 500: 77.5, 1000: 80.8, 3000: 81.4, 5000: 82.3}
@@ -94,17 +94,10 @@ def _wins(label: str) -> str:
     return f"{label}: wins"
 
 
-def tree_nodes(game: Game, limit: int = 100_000) -> tuple[int, int]:
+def count_nodes(game: Game) -> tuple[int, int]:
     """The nodes of the game tree, one per line of moves, and the distinct positions."""
-    start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
-    graph = enumerate_positions(game, start, limit=limit)
-    lines = np.zeros(len(graph.prints), np.int64)
-    lines[0] = 1
-    parent = np.repeat(np.arange(len(lines)), np.diff(graph.moves))
-    for first, last in zip(graph.plies, graph.plies[1:], strict=False):
-        mine = (parent >= first) & (parent < last)  # a position of these games occurs at one ply only
-        np.add.at(lines, graph.child[mine], lines[parent[mine]])
-    return int(lines.sum()), len(lines)
+    nodes = solved(game, "first").nodes
+    return int(nodes.sum()), len(nodes)
 
 
 def _rule(c1: float, c2: float) -> str:
@@ -201,7 +194,7 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
         )
 
     def enumerate_game(place: Place) -> Outcome:
-        nodes, positions = tree_nodes(make(scale.game))
+        nodes, positions = count_nodes(make(scale.game))
         return Outcome((exact(NODES, nodes, "nodes"), exact(POSITIONS, positions, "positions")))
 
     found: list[Part] = [Measurement(name="enumeration", keys=(NODES, POSITIONS), measure=enumerate_game)]

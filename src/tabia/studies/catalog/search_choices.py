@@ -14,14 +14,14 @@ import jax
 import numpy as np
 
 from tabia.core import batching
-from tabia.evaluation import Record, match_result
+from tabia.evaluation import Record
 from tabia.games import make as make_game
 from tabia.games.game import Game, State
 from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.search.evaluators import random_actions
-from tabia.studies.estimates import Estimate, spread
-from tabia.studies.matches import MakePlayer, MatchPart, spec
+from tabia.studies.estimates import spread
+from tabia.studies.matches import MakePlayer, MatchPart, score, spec
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
 from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale, Source, Study
@@ -138,7 +138,7 @@ def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str
 
     def match(kind: str, key: str, first: MakePlayer, needs: tuple[str, ...] = ()) -> MatchPart:
         def measure(played: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
-            return Outcome((_score(key, played, records, names[0]),))
+            return Outcome((score(key, played, records, names[0]),))
 
         return MatchPart(
             name=f"{name}-{kind}-{repeat}",
@@ -158,13 +158,6 @@ def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str
         match("equal", equal, spec(with_it)),
         match("timed", timed, slower, needs=(speed,)),
     ]
-
-
-def _score(key: str, game: Game, records: Sequence[Record], name: str) -> Estimate:
-    """The score of a player in percent, from rounds of paired openings without duplicates."""
-    one = next(result for result in match_result(game, records).players if result.name == name)
-    low, high = min(one.low, one.score), max(one.high, one.score)
-    return Estimate(key, 100 * one.score, 100 * low, 100 * high, "% of points", one.games)
 
 
 STUDY = Study(
