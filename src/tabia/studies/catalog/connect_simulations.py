@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tabia.evaluation import Record
 from tabia.games.game import Game
@@ -20,11 +21,17 @@ GAIN = "gain from 1 to 512 simulations"
 ALPHA = 10 / 7  # of the Dirichlet noise: 10 divided by the width of the board
 
 
+def player(agent: str, simulations: int, ties: str) -> str:
+    """The agent as the thesis rates it: PUCT with noise at the root, and a move with the most visits."""
+    noise = f"rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={ALPHA:.4f}"
+    return f"az:{agent},simulations={simulations},{noise},winning_moves_first=false,ties={ties}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class SimulationsScale(Scale):
     """Sizes of the study."""
 
-    agent: str
+    player: Callable[[int, str], str]  # its spec, from simulations and how ties are broken
     game: str
     games: int  # per pair and seed
     simulations: tuple[int, ...]
@@ -34,8 +41,8 @@ class SimulationsScale(Scale):
 SCALES = (
     SimulationsScale(
         name="tiny",
-        about="tic-tac-toe, 4 games per pair",
-        agent="tictactoe",
+        about="MCTS without a network at tic-tac-toe, 4 games per pair",
+        player=lambda simulations, ties: f"mcts:simulations={simulations},c=1.5,ties={ties}",
         game="tictactoe",
         games=4,
         simulations=(1, 4),
@@ -44,7 +51,7 @@ SCALES = (
     SimulationsScale(
         name="quick",
         about="the shipped agent connect4-laptop, 1 to 64 simulations, 2 x 100 games per pair; 1,000 in the thesis",
-        agent="connect4-laptop",
+        player=partial(player, "connect4-laptop"),
         game="connect4",
         games=100,
         simulations=SIMULATIONS[:7],
@@ -54,7 +61,7 @@ SCALES = (
     SimulationsScale(
         name="full",
         about="the shipped agent connect4, 2 x 1,000 games per pair",
-        agent="connect4",
+        player=partial(player, "connect4"),
         game="connect4",
         games=1000,
         simulations=SIMULATIONS,
@@ -71,12 +78,6 @@ def _key(simulations: int) -> str:
 
 def _ties_key(simulations: int, ties: str) -> str:
     return f"{simulations} against 1, {ties} tie: score"
-
-
-def player(agent: str, simulations: int, ties: str = "random") -> str:
-    """The agent as the thesis rates it: PUCT with noise at the root, and a move with the most visits."""
-    noise = f"rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={ALPHA:.4f}"
-    return f"az:{agent},simulations={simulations},{noise},winning_moves_first=false,ties={ties}"
 
 
 def _parts(scale: SimulationsScale, seed: int) -> Sequence[Part]:
@@ -100,7 +101,7 @@ def _tournament(scale: SimulationsScale, seed: int, repeat: int) -> TournamentPa
         name=f"tournament-{repeat}",
         keys=(*map(_key, scale.simulations), GAIN),
         game=scale.game,
-        players=lineup(*(spec(player(scale.agent, number)) for number in scale.simulations)),
+        players=lineup(*(spec(scale.player(number, "random")) for number in scale.simulations)),
         games=scale.games,
         measure=measure,
         match_seed=part_seed(seed, repeat, "tournament"),
@@ -122,7 +123,7 @@ def _against_one(scale: SimulationsScale, seed: int, repeat: int, number: int, t
         name=f"ties-{ties}-{number}-{repeat}",
         keys=(key,),
         game=scale.game,
-        players=(spec(player(scale.agent, number, ties)), spec(player(scale.agent, 1))),
+        players=(spec(scale.player(number, ties)), spec(scale.player(1, "random"))),
         games=scale.games,
         measure=measure,
         match_seed=part_seed(seed, repeat, f"ties-{ties}-{number}"),

@@ -56,9 +56,9 @@ class MiniScale(Scale):
 SCALES = (
     MiniScale(
         name="tiny",
-        about="tic-tac-toe, 8 games per row, 8 iterations",
+        about="tic-tac-toe, convergence of 8 iterations",
         games=8,
-        budgets=(8,),
+        budgets=(),
         c1=(),
         c2=(),
         budget=8,
@@ -127,7 +127,7 @@ def _cnn(scale: MiniScale, seed: int, repeat: int) -> TrainingPart:
 
 def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
     """The root's value for the first player by iteration, averaged over searches of the first position."""
-    name, budget = f"convergence-{repeat}", max(scale.budgets)
+    name, budget = f"convergence-{repeat}", max(scale.budgets, default=scale.budget)
     every = max(budget // 200, 1)
     players = {
         "Mini AlphaGo": trained(f"cnn-{repeat}", f"simulations={budget},{_rule(ROOT2, ROOT2)}"),

@@ -35,7 +35,7 @@ CHOICES = {  # the options with the choice and without it
     "transpositions": ("rule=puct,transpositions=true", "rule=puct"),
 }
 GAMES = ("connect4", "othello", "chinese-checkers")
-BATCH, REPEATS = 64, 5  # of the measurement of speed
+REPEATS = 5  # of the measurement of speed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,7 @@ class ChoiceScale(Scale):
     simulations: int
     agents: tuple[tuple[str, str], ...]  # game and agent
     choices: tuple[str, ...] = tuple(CHOICES)
+    batch: int = 64  # positions of the measurement of speed
 
 
 SCALES = (
@@ -56,6 +57,7 @@ SCALES = (
         simulations=8,
         agents=(("tictactoe", "tictactoe"),),
         choices=("winning moves first",),
+        batch=8,
     ),
     ChoiceScale(
         name="quick",
@@ -126,7 +128,7 @@ def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str
 
     def measure_cost(place: Place) -> Outcome:
         played = make_game(game)
-        states = midgame(played, BATCH)
+        states = midgame(played, scale.batch)
         times = [seconds_per_call(make_player(text, played), states) for text in (with_it, without)]
         return Outcome((spread(cost, np.divide(*map(np.array, times)), "times as long"),))
 
