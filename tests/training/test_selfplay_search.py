@@ -14,11 +14,15 @@ from tabia.networks import Network
 from tabia.networks.presets import mlp
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.tree import NO_CHILD
+from tabia.training import iteration
+from tabia.training import state as states
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
 from tabia.training.selfplay import play as selfplay
 from tabia.training.selfplay.play import Plies, SelfPlay
 from tests.search.toy_games import RingGame
+from tests.training.comparing import same
 from tests.training.conftest import TINY
 
 GAME = RingGame(size=6, max_moves=24)
@@ -142,3 +146,28 @@ def test_searches_that_cannot_keep_their_tree_are_refused(changes: dict[str, obj
 def test_the_history_needs_loop_cutting() -> None:
     with pytest.raises(TrainingError, match=r"search\.cut_loops_history needs search\.cut_loops"):
         TINY.changed({"search.cut_loops_history": True})
+
+
+def test_a_run_with_all_of_it_resumes_bit_for_bit() -> None:
+    """What the lanes record is part of the state; the trees are not, because every iteration starts with new ones."""
+    changes = {
+        "search.rule": "puct",
+        "search.cut_loops": True,
+        "search.cut_loops_history": True,
+        "search.reuse_tree": True,
+        "search.untried_value": "lowest",
+        "selfplay.temperature_by": "seat",
+        "network": TINY.network.changed(planes="colors"),
+    }
+    plan = Plan(TINY.changed(changes))
+    state, _ = iteration.run(plan, states.begin(plan), 0, 0.0)
+    arrays = states.to_arrays(state)
+    assert {name for name in arrays if "track" in name} == {
+        ".boards[0].lanes.track.past",
+        ".boards[0].lanes.track.moves",
+    }
+    assert not any("kept" in name for name in arrays)
+    resumed, _ = iteration.run(plan, states.from_arrays(plan, arrays), 1, 0.25)
+    assert same(resumed, iteration.run(plan, states.from_arrays(plan, arrays), 1, 0.25)[0])
+    plain = states.to_arrays(states.begin(Plan(TINY)))
+    assert not any("track" in name or "kept" in name for name in plain), "the default records nothing"
