@@ -126,7 +126,7 @@ def test_settings_that_a_supervised_run_cannot_have(changes, words) -> None:
 
 
 def test_without_a_sample_size_an_epoch_is_the_whole_tree() -> None:
-    lesson = supervised.Lesson(Plan(CONNECT3.changed({"learner.sample_positions": 0})), None, 0, 0.0)
-    assert len(lesson._draw()) == 277_167
+    iteration = supervised.SupervisedIteration(Plan(CONNECT3.changed({"learner.sample_positions": 0})), None, 0, 0.0)
+    assert len(iteration._draw()) == 277_167
     distinct = CONNECT3.changed({"learner.sample_positions": 0, "supervised.positions": "distinct"})
-    assert sorted(supervised.Lesson(Plan(distinct), None, 0, 0.0)._draw()) == list(range(7_157))
+    assert sorted(supervised.SupervisedIteration(Plan(distinct), None, 0, 0.0)._draw()) == list(range(7_157))

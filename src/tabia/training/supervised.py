@@ -76,8 +76,8 @@ def _nodes(game: Game, starts: State) -> np.ndarray:
     return nodes
 
 
-class Lesson:
-    """An iteration that learns solved positions. The same arguments give the same lesson."""
+class SupervisedIteration:
+    """An iteration that learns solved positions. The same arguments give the same one."""
 
     positions = 0  # none are played
 
@@ -95,7 +95,7 @@ class Lesson:
         self._learning_rate = learning_rate_at(plan.config.learner, progress)
         self._enter, self._guard = enter, guard or Unguarded()
         self._losses: Losses | None = None
-        self.accuracy = 0.0  # the fraction of positions whose move the network names, after the lesson
+        self.accuracy = 0.0  # the fraction of positions whose move the network names, afterwards
 
     def learn(self) -> None:
         """Some epochs over a sample of the positions."""
@@ -122,7 +122,7 @@ class Lesson:
 
     @property
     def result(self) -> IterationResult:
-        """The numbers of the lesson."""
+        """The numbers of the iteration."""
         return IterationResult(
             selfplay=_no_games(self.plan.game),
             losses=self._losses,
@@ -136,10 +136,10 @@ def train(training: Training, observers: Sequence[Observer], *, started: float |
     """Train until the budget is spent or the accuracy is reached ("finished"), or the run is stopped ("stopped")."""
     with running(training, observers, started=started, signals=signals) as progress:
         while progress.unfinished:
-            with progress.start(Lesson) as lesson:
-                lesson.learn()
-                result = progress.count(lesson)
-                training.counters.accuracy = lesson.accuracy
+            with progress.start(SupervisedIteration) as iteration:
+                iteration.learn()
+                result = progress.count(iteration)
+                training.counters.accuracy = iteration.accuracy
                 progress.report(result)
                 progress.save_if_due()
     return progress.why
