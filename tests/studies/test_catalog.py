@@ -77,8 +77,8 @@ def test_it_runs_at_the_smallest_scale(name: str, tmp_path: Path) -> None:
 class StopAfter:
     """A control that asks a training run to stop after some iterations, as a signal does."""
 
-    def __init__(self, iterations: int, slim: bool = False) -> None:
-        self.left, self.slim, self.saves = iterations, slim, list[Save]()
+    def __init__(self, iterations: int) -> None:
+        self.left, self.saves = iterations, list[Save]()
 
     def progress(self, done: float, total: float) -> None:
         self.left -= 1
@@ -110,7 +110,7 @@ def test_a_stopped_training_run_resumes_to_the_same_weights(tmp_path: Path) -> N
 
 def test_a_slim_study_keeps_weights_and_goes_on_from_them(tmp_path: Path) -> None:
     study, directory = registry.load("tictactoe-training"), StudyDirectory(tmp_path / "study")
-    runner.run(study, directory, study.scale("tiny"), only=["train-0"], control=StopAfter(-1, slim=True))
+    runner.run(study, directory, study.scale("tiny"), only=["train-0"], slim=True)
     left = sorted(path.name for path in directory.folder("train-0").iterdir())
     assert left == ["result.json", "weights"]
     runner.run(study, directory, study.scale("tiny"))

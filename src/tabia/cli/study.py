@@ -88,10 +88,12 @@ def run(
         _list_parts(study, directory, scale, seed, only or [])
         return
     resume = _command(name, scale, directory.path, seed, only or [], slim)
-    control = _Interrupts(slim)
+    control = _Interrupts()
     with _saving(resume), _progress() as observe:
         try:
-            done = runner.run(study, directory, chosen, seed=seed, only=only or [], control=control, observe=observe)
+            done = runner.run(
+                study, directory, chosen, seed=seed, only=only or [], slim=slim, control=control, observe=observe
+            )
         except Stopped:
             typer.echo(interrupts.line(control.status, f"Continue with: {resume}"), err=True)
             raise typer.Exit(control.status) from None
@@ -147,8 +149,8 @@ def _saving(resume: str) -> Iterator[None]:
 class _Interrupts:
     """The signals of this process for the part in progress; a `Control` without its import at start."""
 
-    def __init__(self, slim: bool) -> None:
-        self.slim, self.number = slim, 2
+    def __init__(self) -> None:
+        self.number = 2
 
     @property
     def status(self) -> int:

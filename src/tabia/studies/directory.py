@@ -13,6 +13,7 @@ Every file is written atomically. A part is locked while a process runs it, so s
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,10 +31,11 @@ from tabia.core.text import quote
 from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.part import Outcome, Part, Series
 
-MANIFEST, RESULT, LOCK, PARTS = "study.json", "result.json", ".lock", "parts"
+MANIFEST, RESULT, LOCK, PARTS, RUN = "study.json", "result.json", ".lock", "parts", "run"
 _FORMAT = 1
 _LARGEST_MANIFEST, _LARGEST_RESULT = files.MEGABYTE, 64 * files.MEGABYTE
 _PATIENCE = 60.0  # seconds to wait for another process that writes the manifest or the report
+_MOMENT = 0.3  # seconds to wait for another process that only looks at a part
 _UNFIT = ",@="  # separate the parts of a player's spec, which names the weights in the directory
 
 
@@ -140,21 +142,20 @@ class StudyDirectory:
         with writing(self.path):
             self._write(self.folder(part.name) / RESULT, content)
 
+    def slim(self, part: str) -> None:
+        """Remove the run directory of a finished training part; its weights are exported."""
+        if self.finished(part) and (self.folder(part) / RUN).is_dir():
+            with writing(self.path):
+                shutil.rmtree(self.folder(part) / RUN)
+
     @contextmanager
     def claimed(self, part: str) -> Iterator[bool]:
         """Keep other processes from running a part; False if one is running it."""
         with writing(self.path):
             files.make_directory(self.folder(part), within=self.path)
-        lock = FileLock(self.folder(part) / LOCK)
-        try:
-            lock.__enter__()
-        except BlockingIOError:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.__exit__(None, None, None)
+        # Another process may hold the lock for a moment, to see whether the part is being run.
+        with _locked(self.folder(part) / LOCK, _MOMENT) as mine:
+            yield mine
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -172,19 +173,10 @@ class StudyDirectory:
 
     @contextmanager
     def _patiently(self) -> Iterator[None]:
-        lock, until = FileLock(self.path / LOCK), time.monotonic() + _PATIENCE
-        while True:
-            try:
-                lock.__enter__()
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise StudyError(f"{self.path} is being written by another process; try again later.") from None
-                time.sleep(0.05)
-        try:
+        with _locked(self.path / LOCK, _PATIENCE) as mine:
+            if not mine:
+                raise StudyError(f"{self.path} is being written by another process; try again later.")
             yield
-        finally:
-            lock.__exit__(None, None, None)
 
     def _make(self, path: Path) -> None:
         if files.exists(path) and not path.is_dir():
@@ -224,6 +216,25 @@ def device() -> str:
     """The device that JAX computes on, in words."""
     first = jax.devices()[0]
     return f"{first.platform}: {first.device_kind}" if first.platform != "cpu" else "cpu"
+
+
+@contextmanager
+def _locked(path: Path, seconds: float) -> Iterator[bool]:
+    """Hold a lock, waiting for it at most this long; False if another process keeps it."""
+    lock, until = FileLock(path), time.monotonic() + seconds
+    while True:
+        try:
+            lock.__enter__()
+            break
+        except BlockingIOError:
+            if time.monotonic() > until:
+                yield False
+                return
+            time.sleep(0.05)
+    try:
+        yield True
+    finally:
+        lock.__exit__(None, None, None)
 
 
 @contextmanager

@@ -51,10 +51,6 @@ class Stopped(Exception):
 class Control(Protocol):
     """How a part reports progress and learns that the process is about to end."""
 
-    @property
-    def slim(self) -> bool:
-        """Whether a finished training run keeps only its weights."""
-
     def progress(self, done: float, total: float) -> None:
         """Report that `done` of `total` is done."""
 
@@ -64,8 +60,6 @@ class Control(Protocol):
 
 class NoControl:
     """Reports nothing, and lets signals do what they do."""
-
-    slim = False
 
     def progress(self, done: float, total: float) -> None:
         pass

@@ -47,10 +47,11 @@ def run(
     *,
     seed: int = 0,
     only: Sequence[str] = (),
+    slim: bool = False,
     control: Control | None = None,
     observe: Observe = lambda part, done, total: None,
 ) -> Run:
-    """Run the selected parts that are not finished yet."""
+    """Run the selected parts that are not finished yet; with `slim`, finished training runs keep only their weights."""
     parts = select(study.parts(scale, seed), only)
     directory.open(study.name, study.version, scale.name, seed)
     done, total = 0.0, sum(part.cost for part in parts)
@@ -66,6 +67,8 @@ def run(
         else:
             shown = _Part(control or NoControl(), observe, part.name, done, part.cost, total)
             (result.finished if _run_part(part, directory, shown) else result.elsewhere).append(part.name)
+        if slim:
+            directory.slim(part.name)
         done += part.cost
         observe(part.name, done, total)
     return result
@@ -114,7 +117,7 @@ class _Part:
     """The control of one part: its progress is a share of the study's."""
 
     def __init__(self, outer: Control, observe: Observe, name: str, before: float, cost: float, total: float) -> None:
-        self._outer, self._observe, self.slim = outer, observe, outer.slim
+        self._outer, self._observe = outer, observe
         self._name, self._before, self._cost, self._total = name, before, cost, total
 
     def progress(self, done: float, total: float) -> None:

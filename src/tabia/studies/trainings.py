@@ -5,7 +5,6 @@ Every checkpoint is exported in half precision to weights/, which later parts pl
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from tabia.core import files
 from tabia.networks import weights
 from tabia.players import runs
+from tabia.studies.directory import RUN
 from tabia.studies.estimates import Estimate
 from tabia.studies.part import Outcome, Place, Series, Stopped
 from tabia.training import BaseObserver, Config, Observer, Training, default_observers, metrics, recipes, train
@@ -25,7 +25,7 @@ from tabia.training.loop import take_over
 from tabia.training.run.directory import CONFIG, RunDirectory
 from tabia.training.training import PREPARING
 
-RUN, WEIGHTS = "run", "weights"
+WEIGHTS = "weights"
 _SECONDS, _PATIENCE = 13.5, 4.0  # until the process exits after a signal; for the iteration to end
 _BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 _MOST_POINTS = 500  # of a stored series
@@ -81,12 +81,9 @@ class TrainingPart:
         self._train(directory, place)
         export(directory.path, place.folder / WEIGHTS)
         lines = metrics.read(directory)
-        outcome = Outcome(
+        return Outcome(
             self.measure(lines), {f"{self.name}/{name}": curve(lines, name, by=self.by) for name in self.curves}
         )
-        if place.control.slim:
-            shutil.rmtree(directory.path)
-        return outcome
 
     def _train(self, directory: RunDirectory, place: Place) -> None:
         if not files.exists(directory.path / CONFIG):
