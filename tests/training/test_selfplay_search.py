@@ -55,8 +55,14 @@ def played(how: SelfPlay) -> tuple[Plies, jax.Array | None]:
 def history_before(plies: Plies, row: int, lane: int) -> np.ndarray:
     """Fingerprints of the positions of a lane's game before a row, in the order of play; the opening is left out."""
     first = row - int(plies.ply[row, lane] - plies.opening[row, lane])
-    states = jax.tree.map(lambda leaf: leaf[first:row, lane], plies.states)
-    return np.asarray(jax.vmap(lambda state: fingerprint(GAME, state))(states)).reshape(-1, 2)
+    return prints()[first:row, lane]
+
+
+@cache
+def prints() -> np.ndarray:
+    """The fingerprints [T, B, 2] of all positions."""
+    every = jax.jit(jax.vmap(jax.vmap(lambda state: fingerprint(GAME, state))))
+    return np.asarray(every(played(HISTORY)[0].states))
 
 
 HISTORY = parts(cut_loops=True, cut_loops_history=True)
@@ -85,7 +91,7 @@ def test_the_search_of_self_play_gets_the_past() -> None:
     search = selfplay.make_search(GAME, HISTORY.network, HISTORY.search, HISTORY.search.simulations)
     _, play_key = jax.random.split(KEY)
     changed = 0
-    for row in range(4, PLIES, 4):
+    for row in range(4, PLIES, 8):
         key = jax.random.split(jax.random.fold_in(play_key, row), 3)[0]
         states = jax.tree.map(lambda leaf, row=row: leaf[row], plies.states)
         before = [history_before(plies, row, lane) for lane in range(LANES)]
