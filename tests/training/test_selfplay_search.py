@@ -14,11 +14,15 @@ from tabia.networks import Network
 from tabia.networks.presets import mlp
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.tree import NO_CHILD
+from tabia.training import iteration
+from tabia.training import state as states
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.errors import TrainingError
+from tabia.training.plan import Plan
 from tabia.training.selfplay import play as selfplay
 from tabia.training.selfplay.play import Plies, SelfPlay
 from tests.search.toy_games import RingGame
+from tests.training.comparing import same
 from tests.training.conftest import TINY
 
 GAME = RingGame(size=6, max_moves=24)
@@ -51,8 +55,14 @@ def played(how: SelfPlay) -> tuple[Plies, jax.Array | None]:
 def history_before(plies: Plies, row: int, lane: int) -> np.ndarray:
     """Fingerprints of the positions of a lane's game before a row, in the order of play; the opening is left out."""
     first = row - int(plies.ply[row, lane] - plies.opening[row, lane])
-    states = jax.tree.map(lambda leaf: leaf[first:row, lane], plies.states)
-    return np.asarray(jax.vmap(lambda state: fingerprint(GAME, state))(states)).reshape(-1, 2)
+    return prints()[first:row, lane]
+
+
+@cache
+def prints() -> np.ndarray:
+    """The fingerprints [T, B, 2] of all positions."""
+    every = jax.jit(jax.vmap(jax.vmap(lambda state: fingerprint(GAME, state))))
+    return np.asarray(every(played(HISTORY)[0].states))
 
 
 HISTORY = parts(cut_loops=True, cut_loops_history=True)
@@ -81,7 +91,7 @@ def test_the_search_of_self_play_gets_the_past() -> None:
     search = selfplay.make_search(GAME, HISTORY.network, HISTORY.search, HISTORY.search.simulations)
     _, play_key = jax.random.split(KEY)
     changed = 0
-    for row in range(4, PLIES, 4):
+    for row in range(4, PLIES, 8):
         key = jax.random.split(jax.random.fold_in(play_key, row), 3)[0]
         states = jax.tree.map(lambda leaf, row=row: leaf[row], plies.states)
         before = [history_before(plies, row, lane) for lane in range(LANES)]
@@ -142,3 +152,28 @@ def test_searches_that_cannot_keep_their_tree_are_refused(changes: dict[str, obj
 def test_the_history_needs_loop_cutting() -> None:
     with pytest.raises(TrainingError, match=r"search\.cut_loops_history needs search\.cut_loops"):
         TINY.changed({"search.cut_loops_history": True})
+
+
+def test_a_run_with_all_of_it_resumes_bit_for_bit() -> None:
+    """What the lanes record is part of the state; the trees are not, because every iteration starts with new ones."""
+    changes = {
+        "search.rule": "puct",
+        "search.cut_loops": True,
+        "search.cut_loops_history": True,
+        "search.reuse_tree": True,
+        "search.untried_value": "lowest",
+        "selfplay.temperature_by": "seat",
+        "network": TINY.network.changed(planes="colors"),
+    }
+    plan = Plan(TINY.changed(changes))
+    state, _ = iteration.run(plan, states.begin(plan), 0, 0.0)
+    arrays = states.to_arrays(state)
+    assert {name for name in arrays if "track" in name} == {
+        ".boards[0].lanes.track.past",
+        ".boards[0].lanes.track.moves",
+    }
+    assert not any("kept" in name for name in arrays)
+    resumed, _ = iteration.run(plan, states.from_arrays(plan, arrays), 1, 0.25)
+    assert same(resumed, iteration.run(plan, states.from_arrays(plan, arrays), 1, 0.25)[0])
+    plain = states.to_arrays(states.begin(Plan(TINY)))
+    assert not any("track" in name or "kept" in name for name in plain), "the default records nothing"

@@ -26,6 +26,11 @@ Nearest = Annotated[int, typer.Option(min=1, help="For a run: pair each checkpoi
 Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: the most checkpoints, evenly spaced.")]
 Simulations = Annotated[int, typer.Option(min=0, help="For a run: simulations per move; 0 is the network alone.")]
 
+Options = Annotated[
+    str,
+    typer.Option(metavar="KEY=VALUE,...", help="For a run: further options of its players, such as rule=puct,c=2."),
+]
+
 app = typer.Typer(cls=DefaultCommandGroup, no_args_is_help=True)
 
 
@@ -51,6 +56,7 @@ def rate(
     nearest: Nearest = 3,
     checkpoints: Checkpoints = 12,
     simulations: Simulations = 64,
+    options: Options = "",
     seed: Seed = 0,
     out: RecordsOut = None,
     game: RunGame = None,
@@ -80,6 +86,7 @@ def rate(
             nearest=nearest,
             seed=seed,
             game=None if game is None else make(game),
+            options=options,
         )
         records = play_recorded(planned, out)
     else:

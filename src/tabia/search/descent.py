@@ -143,6 +143,20 @@ def backup(tree: Tree, path: Path, values: Array, link_change: Array, virtual: A
     return tree._replace(links=tree.links.at[path.leaf, lanes, path.action, path.outcome].add(link_change))
 
 
+def add_totals(tree: Tree, path: Path, values: Array) -> Tree:
+    """Add values [B, P] to the totals of all nodes of a path, or [K, B, P] for paths [K, ...], if the tree has totals.
+
+    For kernels, which write records alone; `backup` does both.
+    """
+    if tree.totals is None:
+        return tree
+    on = on_path(path) if values.ndim == 2 else jax.vmap(on_path)(path)
+    nodes = jnp.where(on, path.nodes, tree.capacity)
+    lanes = jnp.broadcast_to(jnp.arange(nodes.shape[-1]), nodes.shape)
+    each = jnp.broadcast_to(values[..., None, :, :], (*nodes.shape, values.shape[-1]))
+    return tree._replace(totals=tree.totals.at[nodes, lanes].add(each, mode="drop"))
+
+
 def add_virtual_visits(tree: Tree, path: Path) -> tuple[Tree, Array]:
     """Add virtual visits along every path, so that the next path of the same step differs.
 
