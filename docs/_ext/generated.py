@@ -74,7 +74,7 @@ def recipes() -> str:
     for name in recipes.names():
         recipe = recipes.load(name)
         variants = f" Variants: {', '.join(f'`@{variant}`' for variant in recipe.variants)}." if recipe.variants else ""
-        rows.append((f"`{name}`", f"`{recipe.game}`", recipe.device, recipe.about + variants, recipe.expect))
+        rows.append((f"`{name}`", f"`{recipe.game}`", recipe.device, recipe.about, recipe.expect + variants))
     return _table(("recipe", "game", "device", "what it is", "what to expect"), rows)
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tabia import players
 from tabia.games import make
+from tabia.games.session import Session
+from tabia.networks import Network, NetworkError
 from tabia.networks.presets import goldberg_ishay
 from tabia.solvers.exact import solve
 from tabia.training import supervised
@@ -130,3 +132,15 @@ def test_without_a_sample_size_an_epoch_is_the_whole_tree() -> None:
     assert len(iteration._draw()) == 277_167
     distinct = CONNECT3.changed({"learner.sample_positions": 0, "supervised.positions": "distinct"})
     assert sorted(supervised.SupervisedIteration(Plan(distinct), None, 0, 0.0)._draw()) == list(range(7_157))
+
+
+def test_the_network_reads_one_signed_plane() -> None:
+    """On the bottom row, the mover's stone is 1 and the other's -1, whoever moves."""
+    game = make("connect3")
+    network = Network.of(CONNECT3.network, game)
+    assert network.observation_shape == (3, 4, 1)
+    for moves, signs in (("1", {0: -1.0}), ("1 2", {0: 1.0, 1: -1.0})):
+        plane = np.asarray(network.observe(game, Session.from_moves(game, moves).state))[..., 0]
+        assert plane.sum() == sum(signs.values()) and {i: plane[-1, i] for i in signs} == signs
+    with pytest.raises(NetworkError, match="is for two seats"):
+        Network.of(CONNECT3.network, make("chinese-checkers"))
