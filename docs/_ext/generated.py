@@ -73,7 +73,8 @@ def recipes() -> str:
     rows = []
     for name in recipes.names():
         recipe = recipes.load(name)
-        rows.append((f"`{name}`", f"`{recipe.game}`", recipe.device, recipe.about, recipe.expect))
+        variants = f" Variants: {', '.join(f'`@{variant}`' for variant in recipe.variants)}." if recipe.variants else ""
+        rows.append((f"`{name}`", f"`{recipe.game}`", recipe.device, recipe.about, recipe.expect + variants))
     return _table(("recipe", "game", "device", "what it is", "what to expect"), rows)
 
 

@@ -90,7 +90,7 @@ def test_batches_give_one_answer_per_line(tmp_path: Path) -> None:
         (["connect3", "--player", "random", "--moves", "9"], "'9' is not legal here"),
         (["connect3", "--player", "random", "--positions", "/no/such/file"], "cannot be read"),
         (["connect3", "--player", "random", "--tree", "t.svg"], "has no search tree"),
-        (["connect3", "--player", "random", "--positions", "-", "--moves", "1"], "leave --moves and --tree out"),
+        (["connect3", "--player", "random", "--positions", "-", "--moves", "1"], "cannot be combined with --moves"),
         (["othello", "--player", "perfect"], "too large for perfect play"),
     ],
 )

@@ -173,6 +173,12 @@ def test_the_checkpoints_of_a_run_are_rated(tmp_path: Path) -> None:
     assert [row["name"] for row in answer["players"]] == [f"network:{folder}@{step}" for step in (5, 20, 100)]
     assert answer["games"] + answer["not_counted"] == 12 and picture.exists()
     assert len(records.load(tmp_path / "games.txt").records) == 12
+    again = json.loads(run("rate", tmp_path / "games.txt", "--count-repeats", "--json").stdout)
+    assert (again["games"], again["not_counted"]) == (12, 0)
+    search = ("--simulations", 8, "--options", "rule=puct,dirichlet_fraction=0.25")
+    planned = run("rate", folder, "--checkpoints", 2, "--games", 2, *search, "--json")
+    names = [row["name"] for row in json.loads(planned.stdout)["players"]]
+    assert names == [f"az:{folder}@{step},simulations=8,rule=puct,dirichlet_fraction=0.25" for step in (5, 100)]
 
 
 def test_a_run_cannot_choose_code_to_run(tmp_path: Path) -> None:

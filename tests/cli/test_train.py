@@ -236,7 +236,7 @@ def test_the_default_recipe_is_never_a_reproduction() -> None:
     for game in ("connect4", "othello", "chinese-checkers", "connect:rows=6,columns=6,line=4"):
         chosen = recipes.default(game)
         assert chosen.source is None and not chosen.several
-    by_author = ("sanz-villanueva", "wandhoven", "schulte", "glimmerfors")
+    by_author = ("sanz-villanueva", "wandhoven", "schulte", "glimmerfors", "goldberg-ishay")
     assert all((recipes.load(name).source is not None) == name.startswith(by_author) for name in recipes.names())
 
 

@@ -125,6 +125,45 @@ def test_duplicates_are_not_counted() -> None:
     assert sum(one.games for one in result.seats) == 4
 
 
+def test_every_game_is_counted_if_asked() -> None:
+    first = First(CONNECT3)
+    records = play(_match(players=(first, first), games=8, openings=2)).records
+    result = match_result(CONNECT3, records, unique=False)
+    assert (result.games, result.duplicates, sum(one.games for one in result.seats)) == (8, 6, 16)
+    # Equal games decide a sequential test only if they are counted: greedy wins the same game 40 times.
+    against = _match(players=(GREEDY, First(CONNECT3)), games=80, openings=1, test=(0.0, 100.0, 0.05, 0.05))
+    assert play(against).verdict is None
+    assert play(replace(against, unique=False)).rounds < 40
+    assert replace(against, unique=False).settings != against.settings == replace(against, unique=True).settings
+
+
+def _three(players: tuple[str, ...], scores: tuple[float, ...], round_: int) -> Record:
+    return Record("chinese-checkers", 1, players, (str(round_),), scores, end="over", round=round_)
+
+
+def test_places_and_seats_held_with_three_seats() -> None:
+    """Four games with points 3, 1, 0 by place, one of them with two seats that share the second place."""
+    game = make("chinese-checkers")
+    records = [
+        _three(("a", "b", "b"), (3.0, 1.0, 0.0), 1),
+        _three(("b", "a", "b"), (3.0, 0.0, 1.0), 2),
+        _three(("a", "a", "b"), (3.0, 0.0, 0.0), 3),
+        _three(("b", "a", "a"), (0.0, 1.0, 3.0), 4),
+    ]
+    result = match_result(game, records)
+    a, b = result.players
+    assert (a.places, b.places) == ((3, 2, 1), (1, 3, 2))  # the shared place is the second for both
+    assert sum(a.places) == a.games == 6
+    (alone, two), (b_alone, b_two) = result.by_seats_held
+    assert (alone.name, alone.games, alone.places, alone.points) == ("a in 1 of 3 seats", 2, (1, 0, 1), 1.5)
+    assert (two.games, two.places, two.points) == (4, (2, 2, 0), 7 / 4)
+    # In the games where a is alone, b has two seats, so their scores add up to all points.
+    assert alone.score + b_two.score == pytest.approx(1) and two.score + b_alone.score == pytest.approx(1)
+    (first, _, _), _ = result.by_seat
+    assert first.name == "a in seat 1" and first.places == (2, 0, 0)
+    assert match_result(CONNECT3, []).by_seats_held == ()
+
+
 def test_a_player_against_itself_has_one_opening_per_game() -> None:
     match = _match(players=(RANDOM, RANDOM), games=50)
     assert match.rounds == 50 and len(match.drawn) == 50

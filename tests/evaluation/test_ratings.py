@@ -220,3 +220,13 @@ def test_the_elo_curve_and_its_inverse() -> None:
     for elo in (-800.0, -35.0, 0.0, 120.0):
         assert difference(expected_score(elo)) == pytest.approx(elo)
     assert (difference(0.0), difference(1.0)) == (-np.inf, np.inf)
+
+
+def test_ratings_count_equal_games_only_if_asked() -> None:
+    """The same game three times is one win, or three: s = 1 counts as half a game less of 1 or of 3."""
+    won = Record("toy", 1, ("new", "old"), ("1",), (1.0, -1.0), end="over")
+    old = Record("toy", 1, ("old", "new"), ("2",), (1.0, -1.0), end="over")
+    records = [old, won, won, won]
+    once, thrice = rate_in_order(records), rate_in_order(records, unique=False)
+    assert once["new"] == pytest.approx(0.0) and thrice["new"] == pytest.approx(400 * np.log(3))
+    assert rate(records, unique=False).elo[1] > rate(records).elo[1] + 10

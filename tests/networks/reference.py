@@ -21,10 +21,7 @@ class Reference:
         """Logits and the value head's raw output for one board [H, W, C]."""
         c, x = self.config, self.tower(board)
         if c.units:
-            x = x.reshape(-1)
-            for index, width in enumerate(c.units, start=1):
-                y = self.layer(f"dense{index}", x)
-                x = self.act(x + y if c.skips and x.shape == (width,) else y)
+            x = self.dense(x)
             return self.layer("policy.out", x), self.value(x)
         features = self.value_features(x)
         return self.policy(x), self.value(pool(features) if c.value_pool else features.reshape(-1))
@@ -37,12 +34,25 @@ class Reference:
         ]
         return np.array(cells)
 
+    def over(self, board: np.ndarray) -> np.ndarray:
+        """The logit of a game that is over."""
+        return self.layer("policy.over", self.dense(self.tower(board)))
+
+    def dense(self, x: np.ndarray) -> np.ndarray:
+        x = x.reshape(-1)
+        for index, width in enumerate(self.config.units, start=1):
+            y = self.layer(f"dense{index}", x)
+            x = self.act(x + y if self.config.skips and x.shape == (width,) else y)
+        return x
+
     def tower(self, board: np.ndarray) -> np.ndarray:
         c, x = self.config, board.astype(np.float64)
         if c.kind == "residual":
             x = self.act(self.layer("stem", x))
             for block in range(1, c.blocks + 1):
                 x = self.block(f"block{block}", x, pooling=c.pool_every > 0 and block % c.pool_every == 0)
+        for number in range(1, len(c.convolutions) + 1):
+            x = self.act(self.layer(f"conv{number}", x))
         return x
 
     def block(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
@@ -92,13 +102,14 @@ class Reference:
 
 
 def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Slide the kernel over the board, padded with zeros."""
-    (height, width, _), size = x.shape, kernel.shape[0]
-    padded = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)))
+    """Slide the kernel over the board, padded with zeros; of an odd number of zeros, the last side gets one more."""
+    (height, width, _), (rows, columns) = x.shape, kernel.shape[:2]
+    sides = [((size - 1) // 2, size - 1 - (size - 1) // 2) for size in (rows, columns)]
+    padded = np.pad(x, (*sides, (0, 0)))
     return np.array(
         [
             [
-                np.einsum("ijc,ijcf->f", padded[row : row + size, column : column + size], kernel)
+                np.einsum("ijc,ijcf->f", padded[row : row + rows, column : column + columns], kernel)
                 for column in range(width)
             ]
             for row in range(height)

@@ -29,7 +29,7 @@ def test_a_missing_field_keeps_its_default() -> None:
     ("entries", "sentence"),
     [
         ({"filter": 64}, "no setting network.filter. Did you mean filters"),
-        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, mlp"),
+        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, plain, mlp"),
         ({"activation": "leaky"}, "Did you mean leaky_relu"),
         ({"policy": "column"}, "Did you mean columns"),
         ({"value": "wld"}, "Did you mean wdl"),
@@ -51,6 +51,9 @@ def test_a_missing_field_keeps_its_default() -> None:
         ({"units": [512], "value_pool": True}, "no board is left"),
         ({"units": [512], "final_position": True}, "remove one of them"),
         ({"policy_extra": 1}, "belong to policy='cells'"),
+        ({"kind": "plain"}, "A network of kind plain has convolutions"),
+        ({"convolutions": [8]}, "and no other has them; got kind='residual' and convolutions=[8]"),
+        ({"over_class": True}, "over_class reads the dense features"),
     ],
 )
 def test_an_invalid_configuration_is_refused(entries: dict[str, Any], sentence: str) -> None:

@@ -51,6 +51,9 @@ def test_agrees_with_the_reference_before_and_after_folding(network: Network) ->
         if network.config.final_position:
             final = outputs.auxiliary["final_position"][index]
             np.testing.assert_allclose(final, reference.final_position(board), rtol=1e-4, atol=1e-4)
+        if network.config.over_class:
+            over = reference.over(board)
+            np.testing.assert_allclose(outputs.auxiliary["over"][index], over, rtol=1e-4, atol=1e-4)
     assert ("final_position" in outputs.auxiliary) == network.config.final_position
     assert ("wdl" in outputs.auxiliary) == (network.config.value == "wdl")
     np.testing.assert_allclose(logits, outputs.logits, rtol=1e-4, atol=1e-4)

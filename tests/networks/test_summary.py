@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import jax
 import pytest
 
+from tabia.games import make
 from tabia.networks import Network
 from tabia.networks.picture import draw
-from tabia.networks.presets import any_size, glimmerfors, sanz_villanueva, tower
+from tabia.networks.presets import any_size, glimmerfors, goldberg_ishay, sanz_villanueva, tower
 from tabia.networks.summary import counts, summary
 
 from .zoo import ZOO
@@ -39,6 +40,13 @@ def test_heads_in_the_text_of_sanz_villanueva_miss_the_published_counts() -> Non
     assert described == [tower_1 + 32 * 3 + policy + value, tower_19 + 256 * 3 + policy + value]
     assert 23_780 not in described
     assert 22_550_276 not in described
+
+
+def test_the_network_of_goldberg_ishay_has_the_shapes_of_its_listing() -> None:
+    """Section 2.3: 3 x 4 kernels from 1 plane to 32 and 64 filters, 768 to 1,024 units, 5 classes; we add values."""
+    network = Network.of(goldberg_ishay(), make("connect3"))
+    listed = (3 * 4 * 1 * 32 + 32) + (3 * 4 * 32 * 64 + 64) + (3 * 4 * 64 * 1024 + 1024) + (1024 * 5 + 5)
+    assert counts(network).all == listed + (1024 * 2 + 2)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -8,7 +8,17 @@ import numpy as np
 from jax import Array
 
 from tabia.networks import Network, Variables
-from tabia.networks.presets import any_size, dense, glimmerfors, mlp, sanz_villanueva, schulte, tower, wandhoven
+from tabia.networks.presets import (
+    any_size,
+    dense,
+    glimmerfors,
+    goldberg_ishay,
+    mlp,
+    sanz_villanueva,
+    schulte,
+    tower,
+    wandhoven,
+)
 
 BOARD = (4, 5, 2)
 
@@ -31,6 +41,8 @@ ZOO: dict[str, Network] = {
     "columns, plain heads": Network(any_size(8, 1, policy="columns").changed(head_norm=False), BOARD, 5, 2),
     "mlp": Network(mlp(16, 12), BOARD, 6, 2),
     "mlp, no normalization": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),
+    "goldberg_ishay": Network(goldberg_ishay().changed(convolutions=(3, 5), units=(16,)), (4, 5, 1), 6, 2),
+    "tower, 3 x 4": Network(tower(8, 1).changed(kernel_columns=4), BOARD, 6, 2),
     "dense": Network(dense(4, 16, 3), BOARD, 6, 2),
 }
 

@@ -14,7 +14,7 @@ from tabia import players
 from tabia.cli.main import app
 from tabia.games.session import Session
 from tabia.players import PlayerError
-from tabia.players.tree_search import SearchPlayer
+from tabia.players.tree_player import SearchPlayer
 from tabia.search import Evaluation, Gumbel, Puct, Search
 from tabia.search.tree import root_view
 from tabia.training.arena import make_player, play_match

@@ -18,7 +18,7 @@ from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
 from tabia.players import PlayerError
 from tabia.players.player import Sized
-from tabia.players.tree_search import chunk_size
+from tabia.players.tree_player import chunk_size
 from tabia.search import memory
 from tabia.training import limits, pace
 from tabia.training import state as states

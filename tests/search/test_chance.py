@@ -27,7 +27,7 @@ GAME = Dice()
 TAKE, THROW = 0, 1
 LANES = 2000
 FACES = np.arange(1, 7)
-FAITHFUL = Puct(c=0.01, unvisited=as_loss)  # with priors of 0 and 1: always follows the evaluator
+FAITHFUL = Puct(c=0.01, untried_value=as_loss)  # with priors of 0 and 1: always follows the evaluator
 
 
 def points(values: Array) -> np.ndarray:

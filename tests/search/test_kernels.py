@@ -23,11 +23,11 @@ CONNECT, RACE = games.make("connect4"), Race()
 BATCH, DEPTH, LEAVES = 64, 12, 4
 RULES = [
     Puct(),
-    Puct(base=50.0, unvisited=as_parent),
-    Puct(unvisited=Reduced()),
+    Puct(base=50.0, untried_value=as_parent),
+    Puct(untried_value=Reduced()),
     Uct(),
     MiniAlphaGo(),
-    MiniAlphaGo(c1=0.7),
+    MiniAlphaGo(c1=0.7, untried_first=True),
     Gumbel(),
     Gumbel(rescale_values=True, value_scale=0.1),
 ]
@@ -114,6 +114,20 @@ def test_several_paths_per_step_match_xla(name: str, rule: Rule, trees: dict[str
     np.testing.assert_array_equal(visits.sum(axis=1), LEAVES)
 
 
+def test_totals_beside_a_kernel_match_xla(trees: dict[str, Tree]) -> None:
+    """With one path and with several, whose first nodes are the same."""
+    tree = trees["race"]
+    tree = tree._replace(totals=jnp.zeros((*tree.records.shape[:2], RACE.num_players)))
+    path = descent.descend(tree, first_moves(tree), Puct(), max_depth=DEPTH)
+    values, linked = random_values(tree, LEAVES)
+    plain = descent.backup(tree, path, values[0], linked[0])
+    np.testing.assert_allclose(descent.add_totals(tree, path, values[0]).totals, plain.totals, atol=1e-6)
+    visited, paths, virtual = descent.descend_many(tree, Puct(), leaves=LEAVES, max_depth=DEPTH)
+    plain = descent.backup_many(visited, paths, values, linked, virtual)
+    np.testing.assert_allclose(descent.add_totals(visited, paths, values).totals, plain.totals, atol=1e-5)
+    assert float(jnp.abs(plain.totals).max()) > 1  # the root has all of them
+
+
 def random_values(tree: Tree, leaves: int) -> tuple[jax.Array, jax.Array]:
     """Values [K, B, P] and link changes [K, B]."""
     rng = np.random.default_rng(1)
@@ -146,3 +160,12 @@ def test_a_whole_search_lowers_for_cuda(
     whole = jax.jit(search.run_unchecked).trace(random_weights(CONNECT), states, jax.random.key(0))
     text = whole.lower(lowering_platforms=("cuda",)).as_text()
     assert all(part in text for part in parts)
+
+
+def test_a_search_that_keeps_its_tree_lowers_for_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_on_gpu", lambda: True)
+    search = Search(RACE, random_network(RACE), 8, Puct(), reuse_nodes=8)
+    states = random_positions(RACE, BATCH, seed=3, most_moves=6)
+    whole = jax.jit(search.run_unchecked).trace(random_weights(RACE), states, jax.random.key(0))
+    text = whole.lower(lowering_platforms=("cuda",)).as_text()
+    assert "tabia_descend" in text and "tabia_backup" in text

@@ -30,7 +30,7 @@ SEARCHES = [
         CONNECT,
         random_network(CONNECT),
         40,
-        Puct(unvisited=Reduced(), dirichlet_fraction=0.25, dirichlet_alpha=0.1),
+        Puct(untried_value=Reduced(), dirichlet_fraction=0.25, dirichlet_alpha=0.1),
         leaves=8,
     ),
     Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),

@@ -17,6 +17,7 @@ from tabia import games
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Search, Uct
+from tabia.search.evaluators import Uniform
 from tabia.search.reference import Reference, expected
 from tabia.search.reference_rules import final_move
 from tabia.search.rules.puct import Reduced, as_loss, as_parent
@@ -29,10 +30,11 @@ RULES = ByLane(
     gumbel=Gumbel(considered_actions=4),
     rules=(
         Puct(),
-        Puct(c=3.0, unvisited=as_loss),
-        Puct(c=2.0, unvisited=as_parent),
-        Puct(unvisited=Reduced(0.3)),
+        Puct(c=3.0, untried_value=as_loss),
+        Puct(c=2.0, untried_value=as_parent),
+        Puct(untried_value=Reduced(0.3)),
         Puct(c=15.0, own_visit=False),
+        Puct(c=10.0, own_visit=False, untried_value=as_loss),
         Puct(base=50.0),
         Uct(),
         Uct(c=0.5),
@@ -40,6 +42,8 @@ RULES = ByLane(
         Pbbm(),
         MiniAlphaGo(),
         MiniAlphaGo(c1=0.7),
+        MiniAlphaGo(untried_first=True),
+        MiniAlphaGo(c1=0.7, final_only=True),
         Gumbel(considered_actions=4),
         Gumbel(considered_actions=4, rescale_values=True, value_scale=0.1),
     ),
@@ -66,13 +70,16 @@ def check(
     histories, prints = neighbors(game, states, past)
     result = search.run(random_weights(game), states, KEY, past=prints)
     noise = root_noise(batch_size(states), game.num_actions)
+    seeds = np.asarray(result.tree.ties).tolist() if options.pop("random_ties", False) else [None] * batch_size(states)
     for lane in range(batch_size(states)):
         rule = rules.of(lane)
         reference = Reference(game, search.evaluate, simulations, rule, **options)
-        root = reference.run(random_weights(game), one(states, lane), gumbel=noise[lane], past=histories[lane])
+        root = reference.run(
+            random_weights(game), one(states, lane), gumbel=noise[lane], past=histories[lane], ties=seeds[lane]
+        )
         found = differences(lane_of(result.tree, lane), root)
         assert not found, f"lane {lane}, {rule}:\n" + "\n".join(found[:5])
-        assert int(result.action[lane]) == final_move(rule, root, noise[lane])
+        assert int(result.action[lane]) == final_move(rule, root, noise[lane], seeds[lane])
         np.testing.assert_allclose(np.asarray(result.values[lane]), expected(rule, root), atol=TOLERANCE)
 
 
@@ -112,6 +119,24 @@ def test_transpositions_match_the_reference(name: str, past: int) -> None:
 @pytest.mark.parametrize("name", ["ring", pytest.param("chinese-checkers", marks=pytest.mark.long)])
 def test_cut_loops_match_the_reference(name: str) -> None:
     check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
+
+
+def test_random_ties_match_the_reference() -> None:
+    check("ring", 40, FEW, random_ties=True, rounds=3)
+
+
+def test_random_ties_take_every_action_equally_often() -> None:
+    """With uniform priors and values of 0, every action of the empty board is as good as another."""
+    game = games.make("tictactoe")
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 900))
+    search = Search(game, Uniform(game), 3, Puct(), random_ties=True)
+    result = search.run(None, states, KEY)
+    counts = np.bincount(np.asarray(result.action), minlength=9)
+    assert counts == pytest.approx(100, abs=4 * np.sqrt(100 * 8 / 9))
+    visited = (np.asarray(result.visits) > 0).sum(axis=0)  # 3 of 9 actions in each search
+    assert visited == pytest.approx(300, abs=4 * np.sqrt(900 * (1 / 3) * (2 / 3)))
+    first = Search(game, Uniform(game), 3, Puct()).run(None, states, KEY)
+    assert (np.asarray(first.action) == 0).all()
 
 
 def test_max_depth_matches_the_reference() -> None:

@@ -143,8 +143,8 @@ def test_the_reference_does_not_guess() -> None:
 
     with pytest.raises(TypeError, match="Strange"):
         Reference(GAME, Uniform(GAME), 1, Strange()).run(None, one(STATES, 0))
-    with pytest.raises(TypeError, match="for unvisited actions"):
-        Reference(GAME, Uniform(GAME), 1, Puct(unvisited=lambda node: node.visits)).run(None, one(STATES, 0))
+    with pytest.raises(TypeError, match="for untried actions"):
+        Reference(GAME, Uniform(GAME), 1, Puct(untried_value=lambda node: node.visits)).run(None, one(STATES, 0))
     with pytest.raises(SearchError, match="dice has chance"):
         Reference(Dice(), Uniform(Dice()), 1, Puct())
 

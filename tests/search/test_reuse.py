@@ -13,11 +13,13 @@ from jax import Array
 from tabia import games
 from tabia.games.game import Game, State
 from tabia.search import Puct, Result, Search, SearchError
-from tabia.search.reuse import continue_search, reroot
+from tabia.search.reference import Reference
+from tabia.search.reuse import child_of, continue_search, reroot
 from tabia.search.search import init_tree
 from tabia.search.tree import LINK, LOGIT, NO_CHILD, TOTAL, VISITS, Tree
 
-from .positions import random_network, random_positions, random_weights
+from .comparing import TOLERANCE, differences, lane_of
+from .positions import one, random_network, random_positions, random_weights
 from .toy_games import RingGame
 
 CONNECT, RING = games.make("connect4"), RingGame()
@@ -39,9 +41,8 @@ def first_run(how: Search, *, seed: int = 1) -> tuple[State, Result]:
 @partial(jax.jit, static_argnums=0)
 def kept_tree(how: Search, tree: Tree, actions: Array, states: State) -> Tree:
     """The tree after the move, before any new simulation."""
-    return reroot(
-        init_tree(how, random_weights(how.game), states, jax.random.key(0)), tree, actions, keep=how.reuse_nodes
-    )
+    new = init_tree(how, random_weights(how.game), states, jax.random.key(0))
+    return reroot(new, tree, child_of(tree, actions), keep=how.reuse_nodes)
 
 
 def play_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
@@ -167,6 +168,28 @@ def test_continued_search_matches_a_longer_search() -> None:
     assert kept[np.asarray(alive)].mean() > 5
     gap = np.abs(np.asarray(onward.values) - np.asarray(afresh.values)).max(axis=1)
     assert gap[np.asarray(alive)].max() < 0.3
+
+
+@pytest.mark.parametrize("transpositions", [False, True])
+def test_continued_search_builds_the_reference_tree(transpositions: bool) -> None:
+    """Visit for visit, over three moves; the kept nodes all fit."""
+    how = search(RING, reuse_nodes=3 * SIMULATIONS + 1, transpositions=transpositions)
+    reference = Reference(RING, how.evaluate, SIMULATIONS, how.rule, transpositions=transpositions)
+    states, result = first_run(how)
+    lanes = range(BATCH)
+    roots = [reference.run(random_weights(RING), one(states, lane)) for lane in lanes]
+    kept = 0
+    for move in range(3):
+        actions, states = play_on(RING, states, result.action, jnp.full(BATCH, STAY))
+        result = continue_search(how, random_weights(RING), result.tree, actions, states, jax.random.key(move))
+        for lane in lanes:
+            child = roots[lane].edges[int(actions[lane])].child
+            kept += child is not None
+            roots[lane] = reference.run(random_weights(RING), one(states, lane), kept=child)
+            found = differences(lane_of(result.tree, lane), roots[lane])
+            assert not found, f"move {move}, lane {lane}:\n" + "\n".join(found[:5])
+            assert np.asarray(result.values[lane]) == pytest.approx(roots[lane].means, abs=TOLERANCE)
+    assert kept > 2 * BATCH
 
 
 def test_continuing_without_reuse_nodes_is_refused() -> None:

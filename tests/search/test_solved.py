@@ -114,7 +114,7 @@ def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None
     Priors are uniform and no win is near, so searches wander back and forth.
     """
     states = random_positions(game, 8, seed=3, most_moves=60)
-    search = Search(game, Uniform(game), 400, Puct(c=0.3, unvisited=as_parent), **options)
+    search = Search(game, Uniform(game), 400, Puct(c=0.3, untried_value=as_parent), **options)
     result = search.run(None, states, jax.random.key(0))
     assert result.tree.records.shape[0] == search.capacity == 401
     assert int(result.tree.size) <= search.capacity

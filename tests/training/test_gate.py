@@ -13,9 +13,11 @@ from tabia.games import make
 from tabia.games.game import Game
 from tabia.players import make as make_player
 from tabia.players.player import Choice, Player
+from tabia.search import Gumbel, Puct
 from tabia.training import arena
 from tabia.training.config.schema import GateSettings
 from tabia.training.errors import TrainingError
+from tabia.training.learning import TrainState
 from tabia.training.plan import Plan
 from tabia.training.state import Counters, State
 
@@ -70,10 +72,11 @@ def gated(monkeypatch: pytest.MonkeyPatch, settings: GateSettings, challenger: s
     players = {"challenger": challenger, "champion": champion}
     known = {"sharp": Sharp(), "random": make_player("random", GAME)}
     monkeypatch.setattr(
-        arena, "make_player", lambda plan, weights, simulations, name: Named(known[players[name]], name)
+        arena, "make_player", lambda plan, weights, simulations, name, search: Named(known[players[name]], name)
     )
-    train_state = type("TrainState", (), {"ema": {"w": jnp.array([2.0])}})()
-    state = State((), train_state, {"w": jnp.array([1.0])})
+    train_state = TrainState({"w": jnp.array([2.0])}, {"w": jnp.array([2.0])}, (), jnp.int32(7))
+    backup = jax.tree.map(lambda leaf: leaf - 1, train_state) if settings.restore_on_refusal else None
+    state = State((), train_state, {"w": jnp.array([1.0])}, backup)
     return state, *arena.run_gate(Plan(replace(TINY, gate=settings)), state, Counters(iteration=3))
 
 
@@ -98,6 +101,27 @@ def test_an_equal_network_does_not_pass(monkeypatch) -> None:
     for settings in SETTINGS.values():
         _, _, verdict = gated(monkeypatch, settings, "sharp", "sharp")
         assert not verdict.passed and verdict.score == pytest.approx(0.5, abs=0.2)
+
+
+def test_a_refused_network_is_replaced_by_the_champion(monkeypatch) -> None:
+    settings = replace(SETTINGS["score"], restore_on_refusal=True)
+    _, after, verdict = gated(monkeypatch, settings, "random", "sharp")
+    assert not verdict.passed and int(after.train_state.step) == 6
+    assert float(after.train_state.variables["w"][0]) == float(after.champion["w"][0]) == 1.0
+    _, after, verdict = gated(monkeypatch, settings, "sharp", "random")
+    assert verdict.passed and int(after.backup.step) == int(after.train_state.step) == 7
+    assert float(after.backup.variables["w"][0]) == float(after.champion["w"][0]) == 2.0
+    with pytest.raises(TrainingError, match=r"gate\.restore_on_refusal needs a gate"):
+        replace(TINY, gate=GateSettings(restore_on_refusal=True))
+
+
+def test_both_sides_can_search_by_the_rule_of_the_run() -> None:
+    """As in self-play, without noise."""
+    config = TINY.changed({"search.rule": "puct", "search.c": 3.0, "search.transpositions": True})
+    search = arena.make_search(Plan(config), 5, "run")
+    assert search.rule == Puct(c=3.0, dirichlet_fraction=0.0) and search.transpositions and search.simulations == 5
+    assert arena.make_search(Plan(TINY), 5, "run").rule == Gumbel(considered_actions=4, gumbel_scale=0.0)
+    assert arena.make_search(Plan(config), 5).rule == Gumbel(considered_actions=4, gumbel_scale=0.0)
 
 
 def test_the_gate_is_held_at_its_interval() -> None:

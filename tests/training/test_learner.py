@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,9 @@ import pytest
 from tabia.networks.presets import tower
 from tabia.training.config.schema import LearnerSettings
 from tabia.training.errors import TrainingError
+from tabia.training.iteration import Iteration
 from tabia.training.learning import Losses, TrainState, learner, learning_rate_at
+from tabia.training.learning.epochs import draw_epochs
 from tabia.training.learning.optimizer import make_optimizer
 from tabia.training.plan import Plan
 from tabia.training.selfplay.play import Plies
@@ -110,6 +113,90 @@ def test_samples_drawn_in_advance_are_those_of_the_steps(train_state, buffer, st
     )
     for mine, theirs in zip(jax.tree.leaves(after), jax.tree.leaves(steps[-1][0]), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(theirs), rel=1e-4, abs=1e-6)
+
+
+def test_every_epoch_visits_every_position_of_the_sample_once(buffer) -> None:
+    """Of 40 positions drawn from those that are ready, in mini-batches of 16; none is drawn twice."""
+    number = jnp.arange(buffer.ready.size, dtype=jnp.float32).reshape(buffer.ready.shape)
+    numbered = buffer._replace(outcome=jnp.stack([number, number], axis=-1), ready=number % 3 == 0)
+    settings = replace(LEARNING.learner, epochs=2, sample_positions=40)
+    epochs = draw_epochs(numbered, jax.random.key(2), settings, plan().window)
+    assert epochs.steps(16) == 6 and int(epochs.positions) == 40
+    visits = [epochs.at(jnp.int32(index), 16) for index in range(6)]
+    orders = [
+        np.concatenate([part.outcome[:, 0][part.weight > 0] for part in half]) for half in (visits[:3], visits[3:])
+    ]
+    for order in orders:
+        assert len(set(order.tolist())) == len(order) == 40 and (order % 3 == 0).all()
+    assert sorted(orders[0]) == sorted(orders[1]) and orders[0].tolist() != orders[1].tolist()
+    assert [float(part.weight.sum()) for part in visits] == [16, 16, 8] * 2
+
+
+def test_without_a_size_the_sample_is_all_that_is_ready(buffer) -> None:
+    ready = jnp.arange(buffer.ready.size).reshape(buffer.ready.shape) % 7 == 0
+    settings = replace(LEARNING.learner, epochs=1)
+    epochs = draw_epochs(buffer._replace(ready=ready), jax.random.key(2), settings, plan().rows)
+    assert int(epochs.positions) == int(ready.sum()) and epochs.steps(32) == math.ceil(int(ready.sum()) / 32)
+
+
+def test_as_many_steps_as_an_argument_says(train_state, buffer, steps) -> None:
+    """In one program, as on GPUs, and one by one, as on CPUs."""
+    rate, key, made = jnp.float32(LEARNING_RATE), jax.random.key(9), plan().learner
+    one, losses = learner._learn_many(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(3))
+    other, means = made.learn(_copied(train_state), buffer, key, LEARNING_RATE, 3)
+    for mine, theirs, expected in zip(*map(jax.tree.leaves, (one, other, steps[3][0])), strict=True):
+        assert np.asarray(mine) == pytest.approx(np.asarray(expected), rel=1e-4, abs=1e-6)
+        assert np.asarray(theirs) == pytest.approx(np.asarray(expected), rel=1e-4, abs=1e-6)
+    for name, mean in losses.to_dict().items():
+        expected = np.mean([found.to_dict()[name] for _, found in steps[1:4]])
+        assert mean == pytest.approx(expected, rel=1e-4) and means.to_dict()[name] == pytest.approx(expected, rel=1e-4)
+
+
+def test_epochs_learn_the_sample(train_state, buffer) -> None:
+    made = replace(plan().learner, settings=replace(LEARNING.learner, epochs=3, sample_positions=80))
+    after, _ = made.learn(_copied(train_state), buffer, jax.random.key(4), LEARNING_RATE)
+    assert int(after.step) == 3 * math.ceil(80 / 32)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"learner.steps_per_game": 1.0, "learner.epochs": 5}, "learner.steps_per_game counts"),
+        ({"learner.sample_positions": 100}, "learner.sample_positions is the sample of"),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_refused(changes, words) -> None:
+    with pytest.raises(TrainingError, match=words):
+        TINY.changed(changes)
+
+
+def test_a_sample_larger_than_the_window_is_refused() -> None:
+    with pytest.raises(TrainingError, match=r"learner\.sample_positions=600 is more than the 512 positions"):
+        Plan(TINY.changed({"learner.epochs": 1, "learner.sample_positions": 600})).check()
+
+
+def test_finished_games_decide_how_many_steps_are_taken() -> None:
+    """One step per game, half a step, and none until the games pass a multiple of 20."""
+    for changes, expected in (
+        ({"learner.steps_per_game": 1.0}, [7, 6]),
+        ({"learner.steps_per_game": 0.5}, [3, 3]),
+        ({"learner.train_every_games": 20}, [0, None]),
+    ):
+        due, games = [], 10
+        for ended in (7, 6):
+            iteration = Iteration(Plan(TINY.changed(changes)), _Boards(((),)), 0, 0.0, games=games)
+            iteration._summary = _Ended(ended)
+            due.append(iteration._steps_due())
+            games += ended
+        assert due == expected
+
+
+class _Boards(NamedTuple):
+    boards: tuple
+
+
+class _Ended(NamedTuple):
+    games: int
 
 
 def test_muon_updates_matrices_and_adam_the_rest() -> None:

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from tabia.games import make
-from tabia.search import Gumbel
+from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
+from tabia.search.rules.puct import as_loss
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
 from tabia.training.selfplay import play as selfplay
-from tabia.training.selfplay.openings import Lanes
+from tabia.training.selfplay.openings import Lanes, Track
 from tabia.training.selfplay.play import Plies, Searched, SelfPlay
 
 from .conftest import TINY
@@ -227,6 +228,27 @@ def test_moves_are_sampled_at_the_temperature() -> None:
     assert _chosen(0, temperature=0.5)[0] == pytest.approx(sharp / sharp.sum(), abs=0.03)
 
 
+def test_the_temperature_may_count_the_moves_of_each_seat() -> None:
+    """Six lanes in the same position, whose mover has made 0 to 5 moves; the first three are sampled."""
+    lanes, policy = 6, jnp.broadcast_to(jnp.array([0.5, 0.5] + [0.0] * 7), (6, 9))
+    searched = Searched(jnp.full((lanes,), 8, jnp.int32), policy, jnp.zeros((lanes, 2)), policy, policy > 0)
+    parts = replace(plan().selfplay, settings=SelfPlaySettings(games=lanes, temperature_by="seat"))
+    states = jax.vmap(parts.game.init)(jax.random.split(jax.random.key(0), lanes))
+    moves = jnp.stack([jnp.arange(lanes), jnp.full(lanes, 7)], axis=1)
+    counted = Lanes(states, jnp.full((lanes,), 50), None, jnp.full((lanes,), 3), None, Track(moves=moves))
+    action, _ = selfplay.choose(parts, searched, counted, jax.random.key(3))
+    assert ((np.asarray(action) < 2) == [True, True, True, False, False, False]).all()
+
+
+def test_moves_by_seat_are_those_of_the_games(variables) -> None:
+    """In tic-tac-toe the seats alternate, so of n moves the first seat has made (n + 1) // 2."""
+    parts = replace(plan().selfplay, settings=replace(LIVELY.selfplay, temperature_by="seat"))
+    lanes, _ = parts.play(variables, parts.begin(jax.random.key(0)), jax.random.key(1))
+    going, ply = np.asarray(lanes.ply) >= 0, np.asarray(lanes.ply)
+    expected = np.stack([(ply + 1) // 2, ply // 2], axis=1)
+    assert (np.asarray(lanes.track.moves)[going] == expected[going]).all() and len(np.unique(ply)) > 3
+
+
 def test_random_moves_have_the_requested_frequency_and_are_marked() -> None:
     shares, wild = _chosen(5, epsilon=0.3)
     assert wild.mean() == pytest.approx(0.3, abs=0.03)
@@ -236,13 +258,13 @@ def test_random_moves_have_the_requested_frequency_and_are_marked() -> None:
 
 def test_the_policy_target_is_the_one_in_the_settings(variables) -> None:
     """With Gumbel the two differ: visits come in whole simulations."""
-    states, key = plan().selfplay.begin(jax.random.key(0)).states, jax.random.key(4)
+    lanes, key = plan().selfplay.begin(jax.random.key(0)), jax.random.key(4)
     weights = plan().network.fold(variables)
     found = plan().selfplay
     search = selfplay.make_search(found.game, found.network, found.search, found.search.simulations)
-    truth = search.run_unchecked(weights, states, key)
+    truth = search.run_unchecked(weights, lanes.states, key)
     for target, policy in (("improved", truth.policy), ("visits", truth.visits / found.search.simulations)):
-        searched, full = selfplay.search(replace(found, target=target), weights, states, key)
+        searched, full = selfplay.search(replace(found, target=target), weights, lanes, key)
         assert searched.policy == pytest.approx(np.asarray(policy), abs=1e-5) and bool(full)
     assert np.abs(np.asarray(truth.policy - truth.visits / found.search.simulations)).max() > 0.05
 
@@ -255,6 +277,11 @@ def test_the_search_is_the_one_in_the_settings() -> None:
     search = selfplay.make_search(found.game, found.network, settings, 9)
     assert search.rule == Gumbel(considered_actions=3, gumbel_scale=0.25, value_scale=0.5, maxvisit_init=7.0)
     assert isinstance(search.evaluate, WinningMovesFirst) and search.simulations == 9
+    settings = SearchSettings(rule="puct", c=10.0, dirichlet_fraction=0.0, untried_value="lowest", own_visit=False)
+    schulte = Puct(c=10.0, untried_value=as_loss, own_visit=False)  # Schulte 2021, equation 3.2.4
+    assert selfplay.make_search(found.game, found.network, settings, 9).rule == schulte
+    default = selfplay.make_search(found.game, found.network, SearchSettings(rule="puct"), 9).rule
+    assert default == Puct(dirichlet_fraction=0.25)
 
 
 def test_fast_searches_are_played_but_not_learned(variables) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,6 +16,7 @@ from tabia.core.text import printable, quote
 
 if TYPE_CHECKING:
     from tabia.games import Game
+    from tabia.games.session import Session
     from tabia.players import Player
     from tabia.players.analysis import Analysis
     from tabia.players.reading import Refused
@@ -29,6 +30,8 @@ PositionsFile = Annotated[
     typer.Option("--positions", help="A file of positions, one line of moves each; - means standard input."),
 ]
 Tree = Annotated[Path | None, typer.Option(help="Save the search tree as SVG, DOT (.dot) or text (.txt).")]
+Svg = Annotated[Path | None, typer.Option(help="Save the board as SVG, with the policy on its cells and a value bar.")]
+Trace = Annotated[Path | None, typer.Option(help="Save values and visits of the search by simulation, as CSV.")]
 Batch = Annotated[int, typer.Option(min=1, help="Positions of a file analyzed side by side.")]
 
 EXIT_ILLEGAL_LINES = 1
@@ -41,6 +44,8 @@ def analyze(
     moves: Moves = "",
     positions: PositionsFile = None,
     tree: Tree = None,
+    svg: Svg = None,
+    trace: Trace = None,
     as_json: Json = False,
     batch: Batch = 1024,
     seed: Seed = 0,
@@ -62,10 +67,10 @@ def analyze(
     game = make(game_id)
     chosen = make_player(player, game)
     if positions is None:
-        _one(game, chosen, moves, tree, as_json, seed)
+        _one(game, chosen, moves, Saved(tree, svg, trace), as_json, seed)
         return
-    if moves or tree is not None:
-        raise TabiaError("--positions cannot be combined with --moves or --tree; leave --moves and --tree out.")
+    if moves or any(path is not None for path in (tree, svg, trace)):
+        raise TabiaError("--positions cannot be combined with --moves, --tree, --svg or --trace; leave them out.")
     lines, rejected = printing.lines(positions), 0
     with printing.progress("positions", len(lines)) as bar:
         for answers in _answers(game, chosen, lines, batch, seed):
@@ -76,11 +81,17 @@ def analyze(
     raise typer.Exit(EXIT_ILLEGAL_LINES if rejected else 0)
 
 
-def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: bool, seed: int) -> None:
-    from tabia.core.errors import TabiaError
+class Saved(NamedTuple):
+    """The files that an analysis of one position writes."""
+
+    tree: Path | None
+    svg: Path | None
+    trace: Path | None
+
+
+def _one(game: Game, player: Player, moves: str, saved: Saved, as_json: bool, seed: int) -> None:
     from tabia.games.session import Session
     from tabia.players.analysis import analyze
-    from tabia.search import picture
 
     session = Session.from_moves(game, moves, seed=seed)
     found = analyze(player, session, seed=seed)
@@ -89,11 +100,63 @@ def _one(game: Game, player: Player, moves: str, tree: Path | None, as_json: boo
     else:
         typer.echo(f"{game.draw(session.state)}\n\n{status(game, session.state)}\n")
         _print(player, found)
-    if tree is not None:
-        if found.tree is None:
-            raise TabiaError(f"{player.spec} has no search tree here; mcts and az have one.")
-        printing.save(tree, picture.render(found.tree, tree.suffix))
-        typer.echo(f"Tree saved in {tree}.", err=True)
+    if saved.tree is not None:
+        _save(saved.tree, "Tree", _tree(player, found, saved.tree))
+    if saved.svg is not None:
+        _save(saved.svg, "Board", _board(player, found, session))
+    if saved.trace is not None:
+        _save(saved.trace, "Trace", _trace(player, session, seed))
+
+
+def _save(path: Path, what: str, content: str) -> None:
+    printing.save(path, content)
+    typer.echo(f"{what} saved in {path}.", err=True)
+
+
+def _tree(player: Player, found: Analysis, path: Path) -> str:
+    from tabia.core.errors import TabiaError
+    from tabia.search import picture
+
+    if found.tree is None:
+        raise TabiaError(f"{player.spec} has no search tree here; mcts and az have one.")
+    return picture.render(found.tree, path.suffix)
+
+
+def _board(player: Player, found: Analysis, session: Session) -> str:
+    """The board with the policy of the player."""
+    from tabia.games.boards import policy_svg
+    from tabia.games.moves import legal_names
+
+    names = legal_names(session.game, session.legal, session.state)
+    policy = {action: (found.policy or {}).get(name, 0.0) for action, name in names.items()}
+    return policy_svg(session, policy, found.expected, caption=player.spec)
+
+
+def _trace(player: Player, session: Session, seed: int) -> str:
+    """One row per simulation, or per step of several leaves: values by seat, the move, visits by move."""
+    import csv
+    import io
+
+    import jax
+    import jax.numpy as jnp
+
+    from tabia.evaluation.convergence import trace
+    from tabia.games.moves import legal_names
+
+    states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], session.state)
+    leaves = getattr(player, "leaves", 1)
+    found = trace(player, states, jax.random.key(seed), every=leaves)
+    names = legal_names(session.game, session.legal, session.state)
+    seats = range(1, session.game.num_players + 1)
+    content = io.StringIO()
+    writer = csv.writer(content, lineterminator="\n")
+    visited = [f"visits.{name}" for name in names.values()]
+    writer.writerow(["simulations", "move", *(f"value.{seat}" for seat in seats), *visited])
+    for row, simulations in enumerate(found.simulations):
+        values = [f"{value:.6f}" for value in found.values[row, 0]]
+        visits = [f"{found.visits[row, 0, action]:.0f}" for action in names]
+        writer.writerow([simulations, names[int(found.actions[row, 0])], *values, *visits])
+    return content.getvalue()
 
 
 def _print(player: Player, found: Analysis) -> None:

@@ -17,6 +17,7 @@ from tabia.cli import (
     bench,
     doctor,
     games,
+    illegal,
     interrupts,
     match,
     metrics,
@@ -26,6 +27,7 @@ from tabia.cli import (
     serve_data,
     serve_people,
     serve_recount,
+    study,
     train,
 )
 from tabia.cli.groups import CommandGroup
@@ -54,7 +56,9 @@ app.command("match", rich_help_panel=_MEASURE)(match.match)
 app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
 app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
+app.command("illegal", rich_help_panel=_MEASURE)(illegal.illegal)
 app.command("prove", rich_help_panel=_MEASURE)(train.prove)
+app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)
 app.command("resume", rich_help_panel=_TRAIN)(train.resume)

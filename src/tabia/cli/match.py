@@ -13,7 +13,17 @@ from rich.table import Table
 
 from tabia.cli import printing
 from tabia.cli.interrupts import on_interrupt
-from tabia.cli.options import Anchor, AnchorElo, GameId, Json, OpeningMoves, PairingGames, RecordsOut, Seed
+from tabia.cli.options import (
+    Anchor,
+    AnchorElo,
+    CountRepeats,
+    GameId,
+    Json,
+    OpeningMoves,
+    PairingGames,
+    RecordsOut,
+    Seed,
+)
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -51,6 +61,7 @@ MatchBatch = Annotated[
 TournamentBatch = Annotated[
     int, typer.Option(min=1, help="Games played side by side; the games depend on this number.")
 ]
+_PLACES = {1: "1st", 2: "2nd", 3: "3rd"}
 Nearest = Annotated[int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the order.")]
 
 
@@ -64,6 +75,7 @@ def match(
     seed: Seed = 0,
     batch: MatchBatch = None,
     out: RecordsOut = None,
+    count_repeats: CountRepeats = False,
     as_json: Json = False,
 ) -> None:
     """Play a match between two or more players; every opening is played in every seating.
@@ -89,11 +101,12 @@ def match(
         seed=seed,
         batch=batch or (64 if sprt else 256),
         test=None if sprt is None else parse_sprt(sprt),
+        unique=not count_repeats,
     )
     with saving(Recorder(out, "match", planned.settings)) as recorder, games_bar(planned.total) as show:
         played = play(planned, done=recorder.records, watch=watch_all(recorder.update, show))
         recorder.update(played.records, save=True)
-    result = match_result(game, played.records)
+    result = match_result(game, played.records, unique=not count_repeats)
     if as_json:
         printing.print_json(_fields(planned, played, result))
     else:
@@ -113,6 +126,7 @@ def tournament(
     out: RecordsOut = None,
     anchor: Anchor = None,
     anchor_elo: AnchorElo = 0.0,
+    count_repeats: CountRepeats = False,
     as_json: Json = False,
 ) -> None:
     """Play a round robin, full or partial, and rate the players.
@@ -136,7 +150,8 @@ def tournament(
         seed=seed,
         batch=batch,
     )
-    report(play_recorded(planned, out), anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
+    records = play_recorded(planned, out)
+    report(records, anchor=anchor, anchor_elo=anchor_elo, unique=not count_repeats, as_json=as_json)
 
 
 def play_recorded(planned: Tournament, out: Path | None) -> list[Record]:
@@ -217,17 +232,27 @@ def _print(planned: Match, played: PlayedMatch, result: MatchResult) -> None:
     if len(result.players) > 1:
         console.print("\nBy seat")
         console.print(_results_table(planned.game, [one for row in result.by_seat for one in row if one.games]))
+    held = [one for row in result.by_seats_held for one in row if one.games]
+    if held:
+        console.print("\nBy seats held")
+        console.print(_results_table(planned.game, held))
     drawn = planned.drawn
     typer.echo(
         f"\n{_count(result.games, 'game')} in {_count(result.rounds, 'round')} from {_count(len(drawn), 'opening')} of "
         f"{_count(len(drawn[0].actions), 'move')}; {result.mean_length:.1f} moves per game. "
-        + (f"{_count(result.duplicates, 'duplicate')} not counted." if result.duplicates else "No duplicates.")
+        + _repeats(result, planned.unique)
     )
     if planned.game.num_players > 2:
         total = result.games * planned.game.num_players
         typer.echo(f"Results are per seat, and a player may have several: {result.games} games have {total} seats.")
     if planned.test is not None:
         typer.echo(_verdict(planned.specs[0], planned.test, played.verdict))
+
+
+def _repeats(result: MatchResult, unique: bool) -> str:
+    if not result.duplicates:
+        return "No duplicates."
+    return f"{_count(result.duplicates, 'duplicate')} {'not counted' if unique else 'counted'}."
 
 
 def _count(number: int, noun: str) -> str:
@@ -244,13 +269,18 @@ def _verdict(player: str, test: tuple[float, float, float, float], better: bool 
     return f"{player} is worse than {high:g} Elo (error probability at most {beta:g})."
 
 
+def _place(place: int) -> str:
+    return _PLACES.get(place, f"{place}th")
+
+
 def _results_table(game: Game, results: Sequence[Result]) -> Table:
     """One row per player or seat."""
-    count, last = ("games", "Elo") if game.num_players == 2 else ("seats", "mean points")
-    headings = (count, "won", "drawn", "lost", "score", "95% interval", last)
+    two = game.num_players == 2
+    counted = ("games", "won", "drawn", "lost") if two else ("seats", *map(_place, range(1, game.num_players + 1)))
+    headings = (*counted, "score", "95% interval", "Elo" if two else "mean points")
     table = printing.table("", *headings, right=headings)
     for one in results:
-        cell = f"{one.elo[0]:+.0f}" if game.num_players == 2 else f"{one.points:.2f}"
-        counts = map(str, (one.games, one.wins, one.draws, one.losses))
+        cell = f"{one.elo[0]:+.0f}" if two else f"{one.points:.2f}"
+        counts = map(str, (one.games, one.wins, one.draws, one.losses) if two else (one.games, *one.places))
         table.add_row(escape(one.name), *counts, f"{one.score:.1%}", f"{one.low:.1%} to {one.high:.1%}", cell)
     return table

@@ -10,7 +10,7 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, Json, PairingGames, RecordsOut, RunGame, Seed
+from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Json, PairingGames, RecordsOut, RunGame, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ Plot = Annotated[Path | None, typer.Option(help="Plot rating against iteration i
 Nearest = Annotated[int, typer.Option(min=1, help="For a run: pair each checkpoint with its nearest K.")]
 Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: the most checkpoints, evenly spaced.")]
 Simulations = Annotated[int, typer.Option(min=0, help="For a run: simulations per move; 0 is the network alone.")]
+
+Options = Annotated[
+    str,
+    typer.Option(metavar="KEY=VALUE,...", help="For a run: further options of its players, such as rule=puct,c=2."),
+]
 
 app = typer.Typer(cls=DefaultCommandGroup, no_args_is_help=True)
 
@@ -51,9 +56,11 @@ def rate(
     nearest: Nearest = 3,
     checkpoints: Checkpoints = 12,
     simulations: Simulations = 64,
+    options: Options = "",
     seed: Seed = 0,
     out: RecordsOut = None,
     game: RunGame = None,
+    count_repeats: CountRepeats = False,
     as_json: Json = False,
 ) -> None:
     """Rate the players of recorded games, or the checkpoints of a run in a tournament, with 95% intervals.
@@ -79,11 +86,20 @@ def rate(
             nearest=nearest,
             seed=seed,
             game=None if game is None else make(game),
+            options=options,
         )
         records = play_recorded(planned, out)
     else:
         records = list(load_games(sources))
-    report(records, anchor=anchor, anchor_elo=anchor_elo, method=method, plot=plot, as_json=as_json)
+    report(
+        records,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        method=method,
+        plot=plot,
+        unique=not count_repeats,
+        as_json=as_json,
+    )
 
 
 app.command("ladder")(ladder.ladder)
@@ -96,17 +112,18 @@ def report(
     anchor_elo: float,
     method: str = "bayes",
     plot: Path | None = None,
+    unique: bool = True,
     as_json: bool = False,
 ) -> None:
     """Rate the players of these games, print the ratings and plot them."""
     from tabia.evaluation import ratings
 
-    counted = ratings.rated_games(records)
+    counted = ratings.rated_games(records, unique=unique)
     fields: dict[str, Any] = {
         "game": counted[0].game,
         "games": len(counted),
         "not_counted": len(records) - len(counted),
-        **_rated(counted, method, anchor, anchor_elo),
+        **_rated(counted, method, anchor, anchor_elo, unique),
     }
     rows = fields["players"]
     if plot is not None:
@@ -118,14 +135,16 @@ def report(
         _print(fields, rows)
 
 
-def _rated(records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float) -> dict[str, Any]:
+def _rated(
+    records: Sequence[Record], method: str, anchor: str | None, anchor_elo: float, unique: bool
+) -> dict[str, Any]:
     from tabia.core.errors import did_you_mean
     from tabia.evaluation import RatingError
     from tabia.evaluation.ratings import METHODS
 
     if method not in METHODS:
         raise RatingError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
-    found = METHODS[method](records, anchor, anchor_elo)
+    found = METHODS[method](records, anchor, anchor_elo, unique)
     rows = [
         {"name": name, "elo": elo, "error": found.error[name], **_points(records, name)}
         for name, elo in found.elo.items()

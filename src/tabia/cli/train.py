@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _STARTED = time.monotonic()  # before the slow imports
 Out = Annotated[Path | None, typer.Option(help="Run directory; default: runs/GAME, numbered if it exists.")]
-RecipeName = Annotated[str | None, typer.Option("--recipe", help="Name of a recipe; see `tabia recipes`.")]
+RecipeName = Annotated[
+    str | None, typer.Option("--recipe", help="Name of a recipe, or NAME@VARIANT; see `tabia recipes`.")
+]
 Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this many minutes, compilation included.")]
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
@@ -134,13 +136,25 @@ def recipes(as_json: Json = False) -> None:
     every = [known.load(name) for name in known.names()]
     if as_json:
         printing.print_json(
-            [{"name": r.name, "game": r.game, "device": r.device, "about": r.about, "expect": r.expect} for r in every]
+            [
+                {
+                    "name": recipe.name,
+                    "game": recipe.game,
+                    "device": recipe.device,
+                    "about": recipe.about,
+                    "expect": recipe.expect,
+                    "variants": list(recipe.variants),
+                }
+                for recipe in every
+            ]
         )
         return
     console = printing.console()
     for recipe in every:
         console.print(f"[bold]{recipe.name}[/]  ({recipe.game}, {recipe.device})")
         console.print(f"  {escape(recipe.about)}\n  {escape(recipe.expect)}")
+        if recipe.variants:
+            console.print(f"  Variants: {escape(', '.join(f'@{name}' for name in recipe.variants))}")
     typer.echo("\nUse one with `tabia train GAME --recipe NAME`, and change settings with --set.", err=True)
 
 

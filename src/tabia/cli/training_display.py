@@ -105,10 +105,9 @@ class Plain(Display):
     def on_start(self, training: Training) -> None:
         self.view = View(training)
         config, iteration = training.config, training.counters.iteration
-        length = f"{config.minutes:g} minutes" if config.minutes else f"{config.iterations:,} iterations"
         since = f", from iteration {iteration:,}" if iteration else ""
         self._print(
-            f"{config.game}, recipe {config.recipe}, seed {config.seed}: {length}{since}, in {training.run.path}"
+            f"{config.game}, recipe {config.recipe}, seed {config.seed}: {config.length}{since}, in {training.run.path}"
         )
         self._print(_COMPILING)
         if host_of(training.state.boards[0].buffer) is not None:

@@ -54,6 +54,7 @@ class Match:
     batch: int = 256  # the most games played side by side
     test: tuple[float, float, float, float] | None = None  # low, high, alpha, beta of a SequentialTest
     smallest: int = SMALLEST  # the fewest positions per call of a player; a power of two
+    unique: bool = True  # whether the sequential test counts equal games once
 
     def __post_init__(self) -> None:
         if self.games < 1 or self.batch < 1 or (self.openings is not None and self.openings < 1):
@@ -115,6 +116,7 @@ class Match:
                 "seed": self.seed,
                 "batch": self.batch,
                 "test": self.test,
+                **({} if self.unique else {"unique": False}),
             }
         )
 
@@ -213,7 +215,7 @@ class _Progress:
         self.rounds = 0  # finished, with all rounds before them
         self._per_round, self._first = len(match.seatings), match.specs[0]
         self._test = None if match.test is None else SequentialTest(*match.test)
-        self._game, self._seen = match.game, set[tuple[object, ...]]()
+        self._game, self._seen, self._unique = match.game, set[tuple[object, ...]](), match.unique
 
     @property
     def verdict(self) -> bool | None:
@@ -228,7 +230,7 @@ class _Progress:
                 return
             self.rounds += 1
             if self._test is not None:
-                fresh = [record for record in latest if record.same not in self._seen]
+                fresh = [record for record in latest if not (self._unique and record.same in self._seen)]
                 self._seen.update(record.same for record in latest)
                 if fresh:
                     self._test.add(round_score(self._game, fresh, self._first))

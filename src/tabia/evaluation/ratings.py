@@ -21,10 +21,11 @@ from tabia.players.spec import parse
 _ITERATION = re.compile("[0-9]{1,12}")
 
 
-def rated_games(records: Sequence[Record]) -> list[Record]:
-    """The games that count for ratings: finished ones, without duplicates."""
+def rated_games(records: Sequence[Record], *, unique: bool = True) -> list[Record]:
+    """The games that count for ratings: finished ones, without duplicates if `unique`."""
     finished = [record for record in records if record.finished]
-    fresh = [record for record, again in zip(finished, duplicates(finished), strict=True) if not again]
+    repeated = duplicates(finished)
+    fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
     games = sorted({record.game for record in fresh})
     if len(games) > 1:
         raise RatingError(f"Ratings are for one game; the records are of {', '.join(games)}.")
@@ -39,13 +40,19 @@ def player_names(records: Sequence[Record]) -> list[str]:
 
 
 def rate(
-    records: Sequence[Record], *, anchor: str | None = None, anchor_elo: float = 0.0, prior: float = 1000.0
+    records: Sequence[Record],
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior: float = 1000.0,
+    unique: bool = True,
 ) -> Ratings:
     """Rate players by Bayesian inference: with draws and first-seat advantage, or by places with more than two seats.
 
-    `anchor` is the player with the fixed rating `anchor_elo`; by default the first player.
+    `anchor` is the player with the fixed rating `anchor_elo`; by default the first player. Equal games count once if
+    `unique`.
     """
-    fresh = rated_games(records)
+    fresh = rated_games(records, unique=unique)
     names = player_names(fresh)
     fixed = 0 if anchor is None else _index(anchor, names)
     if len(fresh[0].players) == 2:
@@ -66,13 +73,13 @@ def count_outcomes(records: Sequence[Record], names: Sequence[str]) -> Outcomes:
     return tables
 
 
-def rate_in_order(records: Sequence[Record], *, anchor_elo: float = 0.0) -> dict[str, float]:
+def rate_in_order(records: Sequence[Record], *, anchor_elo: float = 0.0, unique: bool = True) -> dict[str, float]:
     """Wandhoven's sequential ratings: each player from its games with the latest earlier player that it met.
 
     The order is that of appearance; the first player has `anchor_elo`. A player without games against an earlier one
-    cannot be rated.
+    cannot be rated. Equal games count once if `unique`.
     """
-    fresh = rated_games(records)
+    fresh = rated_games(records, unique=unique)
     if len(fresh[0].players) != 2:
         raise RatingError("Wandhoven's sequential ratings need games with two seats; leave out --method wandhoven.")
     names = player_names(fresh)
@@ -98,9 +105,9 @@ class Standings(NamedTuple):
     draw: float | None = None  # the draw margin in Elo
 
 
-def bayes(records: Sequence[Record], anchor: str | None, anchor_elo: float) -> Standings:
+def bayes(records: Sequence[Record], anchor: str | None, anchor_elo: float, unique: bool = True) -> Standings:
     """Bayesian ratings with intervals (see `rate`)."""
-    found = rate(records, anchor=anchor, anchor_elo=anchor_elo)
+    found = rate(records, anchor=anchor, anchor_elo=anchor_elo, unique=unique)
     return Standings(
         elo=dict(zip(found.names, map(float, found.elo), strict=True)),
         error=dict(zip(found.names, map(float, found.error), strict=True)),
@@ -109,15 +116,15 @@ def bayes(records: Sequence[Record], anchor: str | None, anchor_elo: float) -> S
     )
 
 
-def wandhoven(records: Sequence[Record], anchor: str | None, anchor_elo: float) -> Standings:
+def wandhoven(records: Sequence[Record], anchor: str | None, anchor_elo: float, unique: bool = True) -> Standings:
     """Wandhoven's sequential ratings (see `rate_in_order`)."""
     if anchor is not None:
         raise RatingError("--method wandhoven always starts from the first player; leave out --anchor.")
-    elo = rate_in_order(records, anchor_elo=anchor_elo)
+    elo = rate_in_order(records, anchor_elo=anchor_elo, unique=unique)
     return Standings(elo=elo, error=dict.fromkeys(elo))
 
 
-METHODS: dict[str, Callable[[Sequence[Record], str | None, float], Standings]] = {
+METHODS: dict[str, Callable[[Sequence[Record], str | None, float, bool], Standings]] = {
     "bayes": bayes,
     "wandhoven": wandhoven,
 }

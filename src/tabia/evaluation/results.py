@@ -33,6 +33,7 @@ class Result:
     score: float  # fraction of all points
     low: float  # the 95% interval of the score
     high: float
+    places: tuple[int, ...] = ()  # how often 1st, 2nd, ...; seats with equal scores share the better place
 
     @property
     def elo(self) -> tuple[float, float, float]:
@@ -42,7 +43,7 @@ class Result:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The results of a match; duplicates count only in `duplicates`."""
+    """The results of a match; duplicates count only in `duplicates`, unless every game was to be counted."""
 
     games: int
     duplicates: int
@@ -51,13 +52,18 @@ class MatchResult:
     players: tuple[Result, ...]
     seats: tuple[Result, ...]
     by_seat: tuple[tuple[Result, ...], ...]  # by player, then by seat
+    by_seats_held: tuple[tuple[Result, ...], ...] = ()
+    """By player, then by the seats it had in a game, 1 to P - 1: one against two, two against one (Schulte 2021).
+
+    Empty for two seats.
+    """
 
 
-def match_result(game: Game, records: Sequence[Record]) -> MatchResult:
-    """Count the finished games; equal games count once."""
+def match_result(game: Game, records: Sequence[Record], *, unique: bool = True) -> MatchResult:
+    """Count the finished games; equal games count once, or all of them if not `unique`."""
     finished = [record for record in records if record.finished]
     repeated = duplicates(finished)
-    fresh = [record for record, again in zip(finished, repeated, strict=True) if not again]
+    fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
     names = list(dict.fromkeys(player for record in fresh for player in record.players))
     seats = range(game.num_players)
     return MatchResult(
@@ -71,7 +77,18 @@ def match_result(game: Game, records: Sequence[Record]) -> MatchResult:
             tuple(_result(game, fresh, f"{name} in seat {seat + 1}", _of_player(name, seat)) for seat in seats)
             for name in names
         ),
+        by_seats_held=_by_seats_held(game, fresh, names) if game.num_players > 2 else (),
     )
+
+
+def _by_seats_held(game: Game, records: Sequence[Record], names: Sequence[str]) -> tuple[tuple[Result, ...], ...]:
+    seats = game.num_players
+
+    def held(name: str, count: int) -> Result:
+        games = [record for record in records if record.players.count(name) == count]
+        return _result(game, games, f"{name} in {count} of {seats} seats", _of_player(name))
+
+    return tuple(tuple(held(name, count) for count in range(1, seats)) for name in names)
 
 
 def round_score(game: Game, records: Sequence[Record], name: str) -> float:
@@ -96,7 +113,13 @@ def _result(game: Game, records: Sequence[Record], name: str, selects: _Selects)
         score=score,
         low=low,
         high=high,
+        places=tuple(_places(selected).count(place) for place in range(1, game.num_players + 1)),
     )
+
+
+def _places(selected: Sequence[tuple[Record, int]]) -> list[int]:
+    """The place of each seat: 1 and the number of seats with a higher score."""
+    return [1 + sum(score > record.scores[seat] for score in record.scores) for record, seat in selected]
 
 
 def _points(game: Game, records: Sequence[Record], selects: _Selects) -> tuple[float, float]:

@@ -123,10 +123,12 @@ def checkpoint_tournament(
     nearest: int = 3,
     seed: int = 0,
     game: Game | None = None,
+    options: str = "",
 ) -> Tournament:
     """A partial round robin among at most `most` evenly spaced checkpoints of a run, to show when it got stronger.
 
-    `game` defaults to the game that the checkpoints name; `simulations=0` plays the networks without search.
+    `game` defaults to the game that the checkpoints name; `simulations=0` plays the networks without search. `options`
+    are further options of all players, such as `rule=puct,dirichlet_fraction=0.25`.
     """
     steps = list(runs.steps(run))
     if len(steps) < 2:
@@ -134,8 +136,9 @@ def checkpoint_tournament(
     places = np.unique(np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int))
     chosen = [steps[place] for place in places]
     game = _checkpoint_game(run, chosen[0]) if game is None else game
-    name, options = ("az", f",simulations={simulations}") if simulations else ("network", "")
-    players = tuple(make_player(f"{name}:{run}@{step}{options}", game) for step in chosen)
+    name, given = ("az", [f"simulations={simulations}"]) if simulations else ("network", [])
+    given += [options] if options else []
+    players = tuple(make_player(",".join([f"{name}:{run}@{step}", *given]), game) for step in chosen)
     return Tournament(game, players, games, nearest, seed=seed)
 
 

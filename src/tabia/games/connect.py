@@ -124,14 +124,17 @@ class Connect(GridGame):
         return planes.astype(jnp.float32)
 
     def heuristic(self, state: State) -> Array:
-        """Each seat's open pairs minus its best rival's, divided by the number of fields.
+        """`line_heuristic` of pairs."""
+        return self.line_heuristic(state, 2)
 
-        A pair is two stones in a row; it is open unless both ends are a rival's stone or the edge (Sanz & Villanueva
-        2021, section 4.2, n = 2).
+    def line_heuristic(self, state: State, length: int) -> Array:
+        """Each seat's open lines of `length` stones minus its best rival's, divided by the number of fields.
+
+        A line is open unless both ends are a rival's stone or the edge (Sanz & Villanueva 2021, section 4.2).
         """
-        pairs = jnp.stack([self._open_pairs(state, seat) for seat in range(self.players)])
-        others = jnp.where(jnp.eye(self.players, dtype=bool), -1, pairs[None, :]).max(axis=1)
-        return ((pairs - others) / self.max_moves).astype(jnp.float32)
+        lines = jnp.stack([self._open_lines(state, seat, length) for seat in range(self.players)])
+        others = jnp.where(jnp.eye(self.players, dtype=bool), -1, lines[None, :]).max(axis=1)
+        return ((lines - others) / self.max_moves).astype(jnp.float32)
 
     def move_name(self, action: int, state: State | None = None) -> str:
         return str(int(action) + 1)
@@ -179,15 +182,17 @@ class Connect(GridGame):
             found = found | jnp.any(run != 0)
         return found
 
-    def _open_pairs(self, state: State, seat: int) -> Array:
+    def _open_lines(self, state: State, seat: int, length: int) -> Array:
         own = state.stones[seat]
         inside = jnp.full(self.columns, (1 << self.rows) - 1, jnp.uint32)
         free = inside & (~self._occupied(state) | own)
         count = jnp.int32(0)
         for direction in DIRECTIONS:
-            pairs = own & _along(own, direction, 1)
-            open_ends = _along(free, direction, 2) | _along(free, direction, -1)
-            count += jnp.bitwise_count(pairs & open_ends).sum(dtype=jnp.int32)
+            lines = own
+            for distance in range(1, length):
+                lines = lines & _along(own, direction, distance)
+            open_ends = _along(free, direction, length) | _along(free, direction, -1)
+            count += jnp.bitwise_count(lines & open_ends).sum(dtype=jnp.int32)
         return count
 
 

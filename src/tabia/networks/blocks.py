@@ -8,6 +8,7 @@ Axis letters: B batch, H rows, W columns, F features.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,11 +84,13 @@ class Style:
             return jnp.maximum(x, 0)
         return jnp.where(x >= 0, x, self.slope * x)
 
-    def normalized(self, name: str, inputs: int, outputs: int, *, kernel: int = 0, gain: float = 2.0) -> Layer:
+    def normalized(
+        self, name: str, inputs: int, outputs: int, *, kernel: int = 0, columns: int = 0, gain: float = 2.0
+    ) -> Layer:
         """A layer that batch normalization follows, where the network has it."""
         # Normalization has a bias of its own, so one before it would do nothing.
         bias = self.bias and not self.batch_norm
-        return Layer(name, inputs, outputs, kernel, norm=self.batch_norm, bias=bias, gain=gain)
+        return Layer(name, inputs, outputs, kernel, norm=self.batch_norm, bias=bias, gain=gain, columns=columns)
 
     @property
     def activation_name(self) -> str:
@@ -119,10 +122,11 @@ class ConvBlock:
     filters: int
     kernel: int
     style: Style
+    columns: int = 0  # of the kernel; 0: as many as rows
 
     @cached_property
     def conv(self) -> Layer:
-        return self.style.normalized(self.name, self.inputs, self.filters, kernel=self.kernel)
+        return self.style.normalized(self.name, self.inputs, self.filters, kernel=self.kernel, columns=self.columns)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -152,14 +156,15 @@ class ResidualBlock:
     style: Style
     gain: float = 2.0  # of the second convolution
     pooling: bool = False
+    columns: int = 0  # of the kernels; 0: as many as rows
 
     @cached_property
     def first(self) -> Layer:
-        return self.style.normalized(f"{self.name}.first", self.filters, self.filters, kernel=self.kernel)
+        return self._convolution("first", self.filters)
 
     @cached_property
     def pooled(self) -> Layer:
-        return self.style.normalized(f"{self.name}.look", self.filters, max(1, self.filters // 4), kernel=self.kernel)
+        return self._convolution("look", max(1, self.filters // 4))
 
     @cached_property
     def shift(self) -> Layer:
@@ -167,8 +172,11 @@ class ResidualBlock:
 
     @cached_property
     def second(self) -> Layer:
+        return self._convolution("second", self.filters, gain=self.gain)
+
+    def _convolution(self, name: str, outputs: int, *, gain: float = 2.0) -> Layer:
         return self.style.normalized(
-            f"{self.name}.second", self.filters, self.filters, kernel=self.kernel, gain=self.gain
+            f"{self.name}.{name}", self.filters, outputs, kernel=self.kernel, columns=self.columns, gain=gain
         )
 
     @property
@@ -226,15 +234,35 @@ class DenseBlock:
 
 def make_trunk(config: NetworkConfig, observation_shape: tuple[int, int, int]) -> tuple[Block, ...]:
     """The blocks between the observation and the heads."""
-    height, width, planes = observation_shape
-    residual = tuple(_residual_tower(config, planes)) if config.kind == "residual" else ()
-    features = height * width * (config.filters if residual else planes)
-    return (*residual, *_dense_blocks(config, features))
+    planes = observation_shape[2]
+    board = tuple(_BOARDS[config.kind](config, planes))
+    shape: Shape = observation_shape
+    for block in board:
+        shape = block.output_shape(shape)
+    return (*board, *_dense_blocks(config, math.prod(shape)))
+
+
+def _plain_convolutions(config: NetworkConfig, planes: int) -> Iterator[Block]:
+    inputs = planes
+    for number, filters in enumerate(config.convolutions, start=1):
+        yield ConvBlock(
+            name=f"conv{number}",
+            inputs=inputs,
+            filters=filters,
+            kernel=config.kernel,
+            style=Style.of(config),
+            columns=config.kernel_columns,
+        )
+        inputs = filters
+
+
+def _no_convolutions(config: NetworkConfig, planes: int) -> Iterator[Block]:
+    return iter(())
 
 
 def _residual_tower(config: NetworkConfig, planes: int) -> Iterator[Block]:
-    style = Style.of(config)
-    yield ConvBlock("stem", planes, config.filters, config.kernel, style)
+    style, columns = Style.of(config), config.kernel_columns
+    yield ConvBlock("stem", planes, config.filters, config.kernel, style, columns)
     # Without normalization every block adds its own variance; dividing by their number keeps the sum in range.
     gain = 2.0 if config.batch_norm else 2.0 / max(config.blocks, 1)
     for number in range(1, config.blocks + 1):
@@ -246,7 +274,12 @@ def _residual_tower(config: NetworkConfig, planes: int) -> Iterator[Block]:
             style=style,
             gain=gain,
             pooling=pooling,
+            columns=columns,
         )
+
+
+_BOARDS = {"residual": _residual_tower, "plain": _plain_convolutions, "mlp": _no_convolutions}
+"""The blocks that see the board, by `NetworkConfig.kind`."""
 
 
 def _dense_blocks(config: NetworkConfig, inputs: int) -> Iterator[Block]:

@@ -22,11 +22,24 @@ _MOST_BLOCKS, _MOST_WIDE, _MOST_DENSE = 256, 16384, 64
 class NetworkConfig:
     """Trunk and heads of a policy and value network."""
 
-    kind: str = one_of("residual", "mlp")
-    """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`."""
+    planes: str = one_of("mover", "colors", "signed")
+    """`mover`: the board from the mover's side. `colors`: fixed colors and a plane that says who moves.
+
+    `signed`: one plane, 1 for the mover's pieces and -1 for the other's, for two seats.
+    """
+    kind: str = one_of("residual", "plain", "mlp")
+    """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`.
+
+    `plain`: the `convolutions`, then the dense `units`.
+    """
+    convolutions: tuple[int, ...] = integers(1, _MOST_WIDE, longest=_MOST_DENSE)
+    """`plain`: filters of the convolutions, one after the other."""
     blocks: int = bounded(5, 0, _MOST_BLOCKS)
     filters: int = bounded(64, 1, _MOST_WIDE)
     kernel: int = bounded(3, 1, 15)
+    """Rows and columns of the kernels."""
+    kernel_columns: int = bounded(0, 0, 15)
+    """Columns of the kernels, if they are not square; 0: as many as rows."""
     units: tuple[int, ...] = integers(1, _MOST_WIDE, longest=_MOST_DENSE)
     """Widths of the dense layers at the end of the trunk."""
     skips: bool = False
@@ -59,14 +72,17 @@ class NetworkConfig:
     """Pool the board in the value head instead of flattening it, so that no weight depends on its size."""
     final_position: bool = False
     """Training only: an auxiliary head predicts the game's final position from the value head's features."""
+    over_class: bool = False
+    """Training only: one more class beside the actions, for positions in which the game is over; needs `units`."""
     head_norm: bool = True
     """Normalize and rectify the heads' 1 x 1 convolutions, as AlphaZero does; false: plain convolutions."""
     bias: bool = True
     """Add a bias in layers without normalization."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.units, Sequence):  # a list from JSON or TOML; anything else is refused below
-            object.__setattr__(self, "units", tuple(self.units))
+        for name in ("units", "convolutions"):
+            if isinstance(getattr(self, name), Sequence):  # a list from JSON or TOML; anything else is refused below
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         check(self, section="network", error=NetworkError)
         _check_together(self)
 
@@ -82,7 +98,7 @@ class NetworkConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as JSON and TOML store it."""
-        return {**asdict(self), "units": list(self.units)}
+        return {**asdict(self), "units": list(self.units), "convolutions": list(self.convolutions)}
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> NetworkConfig:
@@ -96,6 +112,13 @@ class NetworkConfig:
 def _check_together(config: NetworkConfig) -> None:
     if config.kernel % 2 == 0:
         raise NetworkError(f"network.kernel must be odd, so that a kernel has a center; got {config.kernel}.")
+    if (config.kind == "plain") != bool(config.convolutions):
+        raise NetworkError(
+            "A network of kind plain has convolutions, such as convolutions=[32, 64], and no other has them; "
+            f"got kind={config.kind!r} and convolutions={list(config.convolutions)}."
+        )
+    if config.over_class and not config.units:
+        raise NetworkError("over_class reads the dense features of the trunk; give it units, such as units=[1024].")
     if config.kind == "mlp" and not config.units:
         raise NetworkError(
             "A network of kind mlp consists of dense layers; give their widths, such as units=[128, 128]."
@@ -107,5 +130,7 @@ def _check_together(config: NetworkConfig) -> None:
         )
     if config.units and config.final_position:
         raise NetworkError("final_position predicts a board, and dense units leave none; remove one of them.")
+    if config.planes != "mover" and config.final_position:
+        raise NetworkError("final_position predicts the board from the mover's side; it needs planes='mover'.")
     if config.policy != "cells" and (config.policy_planes != 1 or config.policy_extra != 0):
         raise NetworkError(f"policy_planes and policy_extra belong to policy='cells'; got policy={config.policy!r}.")

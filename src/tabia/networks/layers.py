@@ -37,17 +37,22 @@ class Layer:
     name: str  # also the prefix of its tensors in weights files
     inputs: int
     outputs: int
-    kernel: int = 0  # width of a convolution's kernel; 0: a dense layer
+    kernel: int = 0  # rows of a convolution's kernel; 0: a dense layer
     norm: bool = False  # batch normalization follows
     bias: bool = True
     exact: bool = False  # computes in float32 where the rest runs in half precision
     gain: float = 2.0  # variance of the first weights times the number of inputs; 2 is He's, for rectified features
+    columns: int = 0  # of the kernel; 0: as many as rows
+
+    @property
+    def window(self) -> tuple[int, ...]:
+        """Rows and columns of the kernel; empty for a dense layer."""
+        return (self.kernel, self.columns or self.kernel) if self.kernel else ()
 
     @property
     def kernel_shape(self) -> Shape:
-        """Shape of the weights: [K, K, inputs, outputs] or [inputs, outputs]."""
-        square = (self.kernel, self.kernel) if self.kernel else ()
-        return (*square, self.inputs, self.outputs)
+        """Shape of the weights: [rows, columns, inputs, outputs] or [inputs, outputs]."""
+        return (*self.window, self.inputs, self.outputs)
 
     def params(self) -> dict[str, Shape]:
         """Names and shapes of what the optimizer changes."""
@@ -72,8 +77,12 @@ class Layer:
 
     def describe(self) -> str:
         """The layer in a few words."""
-        kind = f"{self.kernel} x {self.kernel} convolution" if self.kernel else "dense"
-        return kind + (", normalized" if self.norm else "" if self.bias else ", no bias")
+        return self.kind + (", normalized" if self.norm else "" if self.bias else ", no bias")
+
+    @property
+    def kind(self) -> str:
+        """What it is without its size, such as `3 x 3 convolution`."""
+        return f"{' x '.join(map(str, self.window))} convolution" if self.kernel else "dense"
 
     def init(self, draws: Array) -> tuple[LayerTree, LayerTree]:
         """First parameters, from as many standard normal draws as the kernel has weights, and statistics."""
@@ -127,8 +136,8 @@ class _Module(nnx.Module):
     def __init__(self, layer: Layer, momentum: float, dtype: np.dtype, rngs: nnx.Rngs) -> None:
         self.linear: nnx.Conv | nnx.Linear
         if layer.kernel:
-            square = (layer.kernel, layer.kernel)
-            self.linear = nnx.Conv(layer.inputs, layer.outputs, square, use_bias=layer.bias, dtype=dtype, rngs=rngs)
+            window = layer.window
+            self.linear = nnx.Conv(layer.inputs, layer.outputs, window, use_bias=layer.bias, dtype=dtype, rngs=rngs)
         else:
             self.linear = nnx.Linear(layer.inputs, layer.outputs, use_bias=layer.bias, dtype=dtype, rngs=rngs)
         if layer.norm:

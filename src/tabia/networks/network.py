@@ -6,7 +6,8 @@
     folded = network.fold(variables, dtype=jnp.bfloat16)                # to play
     logits, values = network.forward(folded, observations)
 
-A network sees the board from the mover's seat. Its values are those of the mover, the next seat and so on, in [-1, 1].
+A network sees the board from the mover's seat, or in fixed colors (`planes.py`). Its values are those of the mover, the
+next seat and so on, in [-1, 1].
 Axis letters: B batch, H rows, W columns, C planes, A actions, P seats.
 """
 
@@ -23,12 +24,14 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from tabia.games.game import Game, State
 from tabia.networks.blocks import Block, make_trunk
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
 from tabia.networks.heads import AuxiliaryHead, Head, HeadContext, PolicyHead
 from tabia.networks.layers import Folded, Layer, Tree
 from tabia.networks.passes import InferencePass, Pass, TrainingPass, Variables
+from tabia.networks.planes import PLANES
 from tabia.networks.policy_heads import POLICIES
 from tabia.networks.value_heads import VALUES, ValueHead, make_auxiliary_heads
 
@@ -43,7 +46,8 @@ class Outputs(NamedTuple):
     values: Array  # float32[B, P] in [-1, 1]: mover, next, next after
     auxiliary: dict[str, Array]
     """By name: `wdl` float32[B, 3] logits of the mover's win, draw and loss, where the value head has them;
-    `final_position` float32[B, H, W, C] logits of the game's final position, in training, where the network has it."""
+    `final_position` float32[B, H, W, C] logits of the game's final position, in training, where the network has it;
+    `over` float32[B, 1] the logit of a game that is over, likewise."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,20 @@ class Network:
         """All layers in the order of use; together they declare every parameter."""
         parts: tuple[Block | Head, ...] = (*self.trunk, *self.heads)
         return tuple(layer for part in parts for layer in part.layers)
+
+    @classmethod
+    def of(cls, config: NetworkConfig, game: Game) -> Network:
+        """The network for a game."""
+        return cls(config, PLANES[config.planes].shape(game), game.num_actions, game.num_players)
+
+    def fits(self, game: Game) -> bool:
+        """Whether the network is one for this game's board, actions and seats."""
+        mine = (self.observation_shape, self.num_actions, self.num_players)
+        return mine == (PLANES[self.config.planes].shape(game), game.num_actions, game.num_players)
+
+    def observe(self, game: Game, state: State) -> Array:
+        """float32[H, W, C]: what the network reads of a position."""
+        return PLANES[self.config.planes].observe(game, state)
 
     def init(self, key: Array) -> Variables:
         """First weights: all moves nearly equal, values near 0."""
@@ -138,6 +156,10 @@ class Network:
         logits, raw, extra = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), (logits, raw, extra))
         values, more = self.value_head.values(raw)
         return Outputs(logits, values, more | extra)
+
+    def on(self, game: Game) -> Network:
+        """The same network, with the same weights, for another board of its game."""
+        return self.at(PLANES[self.config.planes].shape(game), game.num_actions)
 
     def at(self, observation_shape: tuple[int, int, int], num_actions: int) -> Network:
         """The same network, with the same weights, for a board of another size."""

@@ -87,7 +87,7 @@ def _branch(sheet: _Sheet, branch: Step, joined: str, start: float, y: float) ->
     """The branch beside a block's first layer, and the sum where it joins."""
     x = _MIDDLE + _WIDE / 2 + 84
     sheet.line([(_MIDDLE, start - 17), (x, start - 17), (x, start)], tip=True)
-    title = f"{branch.layer.kernel} x {branch.layer.kernel}, {branch.layer.outputs} filters"
+    title = f"{' x '.join(map(str, branch.layer.window))}, {branch.layer.outputs} filters"
     end = sheet.box(x, start, title, "; ".join(branch.after), "sum", wide=150)
     sheet.arrow(_MIDDLE, y, y + _GAP)
     sum_end = sheet.circle(_MIDDLE, y + _GAP)
@@ -117,9 +117,8 @@ def _kind(step: Step) -> str:
 
 def _words(sheet: _Sheet, step: Step) -> tuple[str, str]:
     layer, row = step.layer, sheet.rows[step.layer.name]
-    kernel = f"{layer.kernel} x {layer.kernel} convolution" if layer.kernel else "dense"
     details = [times(row.output), f"{row.all:,} parameters", *["normalized"] * layer.norm, *step.after]
-    return step.title.format(f"{kernel}, {layer.outputs}"), "; ".join(details)
+    return step.title.format(f"{layer.kind}, {layer.outputs}"), "; ".join(details)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Networks by name: Tabia's own, and those of four theses (see `docs/references.md`)."""
+"""Networks by name: Tabia's own, and those of five theses (see `docs/references.md`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def sanz_villanueva(blocks: int = 1, filters: int = 32) -> NetworkConfig:
     published code have as many policy filters and value units as the tower has filters, and no bias.
     """
     return NetworkConfig(
+        planes="colors",
         blocks=blocks,
         filters=filters,
         activation="leaky_relu",
@@ -48,8 +49,29 @@ def schulte(blocks: int = 8, filters: int = 128) -> NetworkConfig:
 
 
 def glimmerfors(filters: int = 64, blocks: int = 8) -> NetworkConfig:
-    """The tower of Glimmerfors 2022: AlphaGo Zero's with fewer blocks and filters."""
-    return NetworkConfig(blocks=blocks, filters=filters, policy_filters=2, value_filters=1, value_units=256)
+    """The tower of Glimmerfors 2022: AlphaGo Zero's with fewer blocks and filters, on fixed colors."""
+    return NetworkConfig(
+        planes="colors", blocks=blocks, filters=filters, policy_filters=2, value_filters=1, value_units=256
+    )
+
+
+def goldberg_ishay(*, value: str = "scores") -> NetworkConfig:
+    """The CNN of Goldberg & Ishay 2017: two 3 x 4 convolutions, 1,024 units, and a class for games that are over.
+
+    The thesis has no value; its network names a move, so train it with `learner.value_weight=0`.
+    """
+    return NetworkConfig(
+        planes="signed",
+        kind="plain",
+        convolutions=(32, 64),
+        kernel=3,
+        kernel_columns=4,
+        units=(1024,),
+        batch_norm=False,
+        over_class=True,
+        value=value,
+        value_units=0,
+    )
 
 
 def tower(filters: int = 64, blocks: int = 5, *, value: str = "scores") -> NetworkConfig:
@@ -99,6 +121,7 @@ PRESETS: dict[str, Callable[..., NetworkConfig]] = {
     "wandhoven": wandhoven,
     "schulte": schulte,
     "glimmerfors": glimmerfors,
+    "goldberg_ishay": goldberg_ishay,
     "tower": tower,
     "any_size": any_size,
     "mlp": mlp,

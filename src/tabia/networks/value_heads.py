@@ -128,9 +128,31 @@ class FinalPositionHead:
         return run(self.out, value)
 
 
+@dataclass(frozen=True)
+class OverHead:
+    """One more logit beside those of the actions: that the game is over, from the trunk's dense features."""
+
+    context: HeadContext
+    name: str = "over"
+
+    @cached_property
+    def out(self) -> Layer:
+        return self.context.dense("policy.over", self.context.features[-1], 1)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (self.out,)
+
+    def __call__(self, trunk: Array, value: Array, run: Pass) -> Array:
+        """Logits [B, 1]."""
+        return run(self.out, trunk)
+
+
 VALUES: dict[str, type[ValueHead]] = {"scores": ValueHead, "wdl": WDLValueHead}
 
 
 def make_auxiliary_heads(context: HeadContext) -> tuple[AuxiliaryHead, ...]:
     """The heads for training alone that a configuration asks for."""
-    return (FinalPositionHead(context),) if context.config.final_position else ()
+    final = (FinalPositionHead(context),) if context.config.final_position else ()
+    over = (OverHead(context),) if context.config.over_class else ()
+    return (*final, *over)

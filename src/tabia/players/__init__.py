@@ -31,6 +31,6 @@ from tabia.players.simple import RandomPlayer as RandomPlayer
 from tabia.players.spec import PlayerError as PlayerError
 from tabia.players.spec import Spec as Spec
 from tabia.players.spec import parse as parse
+from tabia.players.tree_player import SearchPlayer as SearchPlayer
 from tabia.players.tree_search import AlphaZeroPlayer as AlphaZeroPlayer
 from tabia.players.tree_search import MCTSPlayer as MCTSPlayer
-from tabia.players.tree_search import SearchPlayer as SearchPlayer

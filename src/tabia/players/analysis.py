@@ -25,7 +25,7 @@ from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
 from tabia.players.player import Choice, Player
 from tabia.players.simple import MinimaxPlayer
-from tabia.players.tree_search import TreeSearchPlayer
+from tabia.players.tree_player import TreeSearchPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
 
 LONGEST_LINE = 60

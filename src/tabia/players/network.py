@@ -17,7 +17,7 @@ from tabia.players.player import Choice
 from tabia.players.runs import Agent
 from tabia.players.search import network_evaluator
 from tabia.players.spec import naming, spec_text
-from tabia.players.tree_search import report
+from tabia.players.tree_player import report
 from tabia.search import checks, layout
 from tabia.search.checks import Fault
 from tabia.search.evaluators import Evaluate

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
 from tabia.games.game import Game
 from tabia.players import modifiers, own, runs
+from tabia.players.final_moves import FINAL_MOVES, SECURE
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
 from tabia.players.player import Player
 from tabia.players.rule_options import read_rule
-from tabia.players.simple import GreedyPlayer, InitializePlayer, MinimaxPlayer, RandomPlayer
+from tabia.players.simple import TIES, GreedyPlayer, InitializePlayer, MinimaxPlayer, RandomPlayer
 from tabia.players.spec import Options, PlayerError, is_file, parse
 from tabia.players.tree_search import (
     AZ_DEFAULTS,
-    FINAL_RULES,
-    GUMBEL,
     MCTS_DEFAULTS,
-    PUCT,
     UCT,
     AlphaZeroPlayer,
     MCTSPlayer,
+    default_rule,
 )
 
 Builder = Callable[[Game, Options], Player]
@@ -74,7 +74,13 @@ def _initialize(game: Game, options: Options) -> Player:
 
 
 def _minimax(game: Game, options: Options) -> Player:
-    return MinimaxPlayer(game, depth=options.whole("depth", 5), name=str(options.spec))
+    return MinimaxPlayer(
+        game,
+        depth=options.whole("depth", 5),
+        line=options.whole("line", None),
+        ties=options.word("ties", "random", list(TIES)),
+        name=str(options.spec),
+    )
 
 
 def _mcts(game: Game, options: Options) -> Player:
@@ -87,10 +93,25 @@ def _mcts(game: Game, options: Options) -> Player:
         rollouts=options.whole("rollouts", 1),
         rollout_moves=options.whole("rollout_moves", None, high=2**31 - 1),
         heuristic_weight=options.number("heuristic_weight", 0.0, low=0.0, high=1.0),
-        final=options.word("final", "recommended", list(FINAL_RULES)),
-        leaves=options.whole("leaves", 1),
+        **_tree_options(options),
         name=str(options.spec),
     )
+
+
+def _tree_options(options: Options) -> dict[str, Any]:
+    """The options that `mcts` and `az` share."""
+    final = options.word("final", "recommended", list(FINAL_MOVES))
+    if final != SECURE:
+        options.only_with("secure_a", f"final={SECURE}")
+    return {
+        "final": final,
+        "secure_a": options.number("secure_a", 1.0),
+        "ties": options.word("ties", "first", list(TIES)),
+        "transpositions": options.flag("transpositions", False),
+        "cut_loops": options.flag("cut_loops", False),
+        "reuse_tree": options.flag("reuse_tree", False),
+        "leaves": options.whole("leaves", 1),
+    }
 
 
 def _network(game: Game, options: Options) -> Player:
@@ -105,7 +126,9 @@ def _network(game: Game, options: Options) -> Player:
 def _az(game: Game, options: Options) -> Player:
     seconds = options.number("seconds", None, low=1e-3, high=_LONGEST)
     until_agreed = options.flag("until_agreed", False)
-    rule = read_rule(options, PUCT if seconds or until_agreed else GUMBEL, AZ_DEFAULTS)
+    tree = _tree_options(options)
+    usual = default_rule(seconds=seconds, until_agreed=until_agreed, final=tree["final"], reuse=tree["reuse_tree"])
+    rule = read_rule(options, usual, AZ_DEFAULTS)
     winning = "winning_moves_first"
     return AlphaZeroPlayer(
         game,
@@ -117,7 +140,7 @@ def _az(game: Game, options: Options) -> Player:
         winning_moves_first=options.flag(winning, False) if options.given(winning) else None,
         symmetries=options.flag("symmetries", False),
         rollout_weight=options.number("rollout_weight", 0.0, low=0.0, high=1.0),
-        leaves=options.whole("leaves", 1),
+        **tree,
         name=str(options.spec),
     )
 

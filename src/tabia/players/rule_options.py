@@ -1,4 +1,4 @@
-"""Selection rules as options of players: `rule=puct,c=2`. The options are the numbers among the rule's fields."""
+"""Selection rules as options of players: `rule=puct,c=2`. The options are numbers and words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from tabia.players.spec import Options
 from tabia.search import RULES, Rule
+from tabia.search.rules import UNTRIED_VALUES
 
 Defaults = Mapping[type[Rule], Rule]
 """Rules with other defaults in a player than in `tabia.search`."""
 
 _LARGEST = 1e6
-_KINDS = ("int", "float", "bool", "float | None")  # annotations of the fields that are options
+_KINDS = ("int", "float", "bool", "float | None", "UntriedValue")  # annotations of the fields that are options
 
 
 def name_of(rule: Rule) -> str:
@@ -36,7 +37,7 @@ def write_rule(rule: Rule, default: Rule, defaults: Defaults) -> dict[str, Any]:
     """The options that `read_rule` turns back into the rule."""
     base = default if type(rule) is type(default) else defaults.get(type(rule), type(rule)())
     changed = {one.name: getattr(rule, one.name) for one in _numbers(type(rule))}
-    changed = {name: value for name, value in changed.items() if value != getattr(base, name)}
+    changed = {name: _written(value) for name, value in changed.items() if value != getattr(base, name)}
     return ({} if type(rule) is type(default) else {"rule": name_of(rule)}) | changed
 
 
@@ -47,6 +48,13 @@ def _numbers(kind: type[Rule]) -> list[Field[Any]]:
 def _read(options: Options, one: Field[Any], default: Any) -> Any:
     if one.type == "bool":
         return options.flag(one.name, default)
+    if one.type == "UntriedValue":
+        return UNTRIED_VALUES[options.word(one.name, _written(default), list(UNTRIED_VALUES))]
     if one.type == "int":
         return options.whole(one.name, default)
     return options.number(one.name, default, low=0.0, high=_LARGEST)
+
+
+def _written(value: Any) -> Any:
+    """The value of an option in a spec: an untried value by its name, numbers as they are."""
+    return next((name for name, known in UNTRIED_VALUES.items() if known is value), value)

@@ -99,7 +99,7 @@ def untrained(game: Game, seed: int = 0) -> Agent:
 
 @lru_cache(maxsize=8)
 def _untrained(game: Game, seed: int) -> Agent:
-    network = Network(presets.tower(), game.observation_shape, game.num_actions, game.num_players)
+    network = Network.of(presets.tower(), game)
     return Agent(network, _fold(network, network.init(jax.random.key(seed))), source=UNTRAINED, seed=seed or None)
 
 
@@ -209,13 +209,12 @@ def _fitting(game: Game, network: Network, metadata: dict[str, Any], path: Path)
     if isinstance(held, str) and not _is_same(game, held, metadata):
         if not network.config.any_size or not _is_same_on_another_board(game, held):
             raise PlayerError(f"{path} contains a network for {plain(held)}, not for {game.id}.")
-        network = network.at(game.observation_shape, game.num_actions)
+        network = network.on(game)
     if version is not None and version != game.version:
         raise PlayerError(
             f"{path} was trained on version {quote(version)} of {game.id}; the rules are now at version {game.version}."
         )
-    wanted = (game.observation_shape, game.num_actions, game.num_players)
-    if (network.observation_shape, network.num_actions, network.num_players) != wanted:
+    if not network.fits(game):
         rows, columns, planes = network.observation_shape
         raise PlayerError(
             f"{path} contains a network for boards of {rows} x {columns} x {planes} with {network.num_actions} actions "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from tabia.games.game import Game
+from tabia.games.game import Game, State
 from tabia.games.registry import is_own
 from tabia.networks import Folded, Network
 from tabia.search import Rule, Search
@@ -29,6 +29,8 @@ def build_search(
     leaves: int = 1,
     transpositions: bool = False,
     cut_loops: bool = False,
+    reuse_nodes: int = 0,
+    random_ties: bool = False,
 ) -> Search:
     """A search with a network, whose weights are the search's parameters, or with any evaluator.
 
@@ -51,12 +53,25 @@ def build_search(
         leaves=leaves,
         transpositions=transpositions,
         cut_loops=cut_loops,
+        reuse_nodes=reuse_nodes,
+        random_ties=random_ties,
     )
 
 
 def network_evaluator(game: Game, network: Network, *, symmetries: bool = False) -> NetworkEvaluator:
     """A network as an evaluator; its folded weights are the parameters."""
-    return NetworkEvaluator(game, Forward(network), symmetries)
+    return NetworkEvaluator(game, Forward(network), symmetries, Observe(network, game))
+
+
+@dataclass(frozen=True)
+class Observe:
+    """What a network reads of a position; equal for equal networks and games."""
+
+    network: Network
+    game: Game
+
+    def __call__(self, state: State) -> Array:
+        return self.network.observe(self.game, state)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,11 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.players.player import Choice
 from tabia.players.spec import PlayerError, naming, spec_text
-from tabia.search.minimax import Minimax
+from tabia.search.minimax import Minimax, Ties, at_random, first
 from tabia.search.result import sample
+
+TIES: dict[str, Ties] = {"first": first, "random": at_random}
+"""Which of equally good moves is played, by the names of the option `ties`."""
 
 
 @dataclass(frozen=True)
@@ -94,25 +98,34 @@ class InitializePlayer:
 
 @dataclass(frozen=True)
 class MinimaxPlayer:
-    """Minimax to a depth with the game's own heuristic (Sanz & Villanueva 2021); plays any of the best moves."""
+    """Minimax to a depth with the game's own heuristic (Sanz & Villanueva 2021).
+
+    `line` counts open lines of that length instead, on Connect boards; `ties` is which of the best moves is played.
+    """
 
     game: Game
     _: KW_ONLY
     depth: int = 5
+    line: int | None = None
+    ties: str = "random"
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        if self.ties not in TIES:
+            raise PlayerError(f"ties={self.ties!r}: expected one of {', '.join(TIES)}.")
         with naming(self.spec):
             _ = self.minimax
 
     @property
     def spec(self) -> str:
-        return self.name or spec_text("minimax", {"depth": self.depth})
+        ties = None if self.ties == "random" else self.ties
+        return self.name or spec_text("minimax", {"depth": self.depth, "line": self.line, "ties": ties})
 
     @cached_property
     def minimax(self) -> Minimax:
         """The search behind the moves."""
-        return Minimax(self.game, self.depth)
+        heuristic = None if self.line is None else line_heuristic(self.game, self.line)
+        return Minimax(self.game, self.depth, heuristic, TIES[self.ties])
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         return _minimax_choice(self.minimax, states, key)
@@ -129,6 +142,35 @@ def _minimax_choice(minimax: Minimax, states: State, key: Array) -> Choice:
         means=jnp.where(jnp.isfinite(own), own, jnp.nan),
         values=outlook.values,
     )
+
+
+@runtime_checkable
+class HasLines(Protocol):
+    """A game whose heuristic counts lines of any length."""
+
+    line: int
+
+    def line_heuristic(self, state: State, length: int) -> Array: ...
+
+
+@dataclass(frozen=True)
+class LineHeuristic:
+    """A game's heuristic for lines of one length."""
+
+    game: HasLines
+    length: int
+
+    def __call__(self, state: State) -> Array:
+        return self.game.line_heuristic(state, self.length)
+
+
+def line_heuristic(game: Game, length: int) -> LineHeuristic:
+    """The heuristic that counts open lines of `length` stones; refused for games without such lines."""
+    if not isinstance(game, HasLines):
+        raise PlayerError(f"line={length}: {game.id} has no heuristic that counts lines; omit line.")
+    if not 1 <= length <= game.line:
+        raise PlayerError(f"line={length}: lines of {game.id} have 1 to {game.line} stones.")
+    return LineHeuristic(game, length)
 
 
 def require_heuristic(game: Game, name: str) -> None:

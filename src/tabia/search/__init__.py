@@ -7,7 +7,8 @@ descent.py      selection and backup in XLA; kernels.py on an NVIDIA GPU; device
 expansion.py    what a simulation finds at its leaf
 result.py       what a search returns, and which action to play
 evaluators.py   networks, rollouts, heuristics and mixtures of them
-budget.py       searches with a time limit; reuse.py continues the tree of an earlier search
+budget.py       searches with a time limit; agreement.py searches on; reuse.py continues an earlier tree
+ties.py         which of equally good actions is taken
 checks.py       what a search refuses; memory.py the memory limit
 minimax.py      minimax and max^n to a fixed depth
 picture.py      trees as text, DOT and SVG

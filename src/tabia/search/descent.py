@@ -13,6 +13,7 @@ from jax import Array
 
 from tabia.search import tree as trees
 from tabia.search.rules.rule import Rule, select_action
+from tabia.search.ties import order_at
 from tabia.search.tree import LINK, PENDING, SEAT, TOTAL, VISITS, Tree, view
 
 
@@ -51,7 +52,7 @@ def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
 def _best_action(tree: Tree, node: Array, row: Array, rule: Rule) -> Array:
     """The action with the highest score at `node` [B] of every tree, given its record."""
     seen = view(row, None if tree.squares is None else tree.squares[node, jnp.arange(node.shape[0])])
-    return select_action(rule.scores(seen), seen.legal)
+    return select_action(rule.scores(seen), seen.legal, order_at(tree, node, seen))
 
 
 def _row(tree: Tree, node: Array) -> Array:
@@ -140,6 +141,20 @@ def backup(tree: Tree, path: Path, values: Array, link_change: Array, virtual: A
     if tree.links is None:
         return tree
     return tree._replace(links=tree.links.at[path.leaf, lanes, path.action, path.outcome].add(link_change))
+
+
+def add_totals(tree: Tree, path: Path, values: Array) -> Tree:
+    """Add values [B, P] to the totals of all nodes of a path, or [K, B, P] for paths [K, ...], if the tree has totals.
+
+    For kernels, which write records alone; `backup` does both.
+    """
+    if tree.totals is None:
+        return tree
+    on = on_path(path) if values.ndim == 2 else jax.vmap(on_path)(path)
+    nodes = jnp.where(on, path.nodes, tree.capacity)
+    lanes = jnp.broadcast_to(jnp.arange(nodes.shape[-1]), nodes.shape)
+    each = jnp.broadcast_to(values[..., None, :, :], (*nodes.shape, values.shape[-1]))
+    return tree._replace(totals=tree.totals.at[nodes, lanes].add(each, mode="drop"))
 
 
 def add_virtual_visits(tree: Tree, path: Path) -> tuple[Tree, Array]:

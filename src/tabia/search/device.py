@@ -33,7 +33,10 @@ def backup(tree: Tree, path: Path, values: Array, link_change: Array) -> Tree:
         return descent.backup(tree, path, values, link_change)
     from tabia.search import kernels
 
-    return jax.lax.platform_dependent(tree, path, values, link_change, cuda=kernels.backup, default=descent.backup)
+    def kernel(tree: Tree, path: Path, values: Array, link_change: Array) -> Tree:
+        return descent.add_totals(kernels.backup(tree, path, values, link_change), path, values)
+
+    return jax.lax.platform_dependent(tree, path, values, link_change, cuda=kernel, default=descent.backup)
 
 
 def descend_many(tree: Tree, rule: Rule, *, leaves: int, max_depth: int) -> tuple[Tree, Path, Array]:
@@ -55,8 +58,12 @@ def backup_many(tree: Tree, paths: Path, values: Array, link_changes: Array, vir
         return descent.backup_many(tree, paths, values, link_changes, virtual)
     from tabia.search import kernels
 
+    def kernel(tree: Tree, paths: Path, values: Array, link_changes: Array, virtual: Array) -> Tree:
+        tree = kernels.backup_many(tree, paths, values, link_changes, virtual)
+        return descent.add_totals(tree, paths, values)
+
     return jax.lax.platform_dependent(
-        tree, paths, values, link_changes, virtual, cuda=kernels.backup_many, default=descent.backup_many
+        tree, paths, values, link_changes, virtual, cuda=kernel, default=descent.backup_many
     )
 
 
@@ -66,5 +73,6 @@ def _on_gpu() -> bool:
 
 
 def _has_kernels(tree: Tree) -> bool:
-    """Kernels handle the basic tree; searches that keep more use XLA."""
-    return _on_gpu() and tree.squares is None and tree.totals is None and tree.prints is None and tree.links is None
+    """Kernels handle the basic tree, with totals beside it; searches that keep more use XLA."""
+    more = (tree.squares, tree.prints, tree.links, tree.ties)
+    return _on_gpu() and all(part is None for part in more)

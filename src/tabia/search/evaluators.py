@@ -55,15 +55,17 @@ def by_seat(values: Array, mover: Array) -> Array:
 class Network:
     """A network: `forward` maps parameters and observations to logits and values from the mover's point of view.
 
-    With `symmetries` it averages over all symmetries of the board.
+    With `symmetries` it averages over all symmetries of the board. `observe` turns a state into the network's planes;
+    the default is the game's own observation.
     """
 
     game: Game
     forward: Forward
     symmetries: bool = False
+    observe: Callable[[State], Array] | None = None
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
-        observations = jax.vmap(self.game.observe)(states)
+        observations = jax.vmap(self.observe or self.game.observe)(states)
         average = self.symmetries and len(self.game.symmetries) > 1
         forward = self._average if average else self.forward
         logits, values = forward(parameters, observations)

@@ -115,8 +115,12 @@ def _is_small(search: Search, batch: int, limit: int) -> bool:
 
 
 def needs(search: Search, batch: int, *, simulations: int | None = None) -> list[Need]:
-    """The memory of a search of `batch` positions, by setting; with another number of simulations if given."""
+    """The memory of a search of `batch` positions, by setting.
+
+    With another number of simulations, if given, and as many more nodes to reuse.
+    """
     simulations = search.simulations if simulations is None else simulations
+    reused = search.reuse_nodes * simulations // search.simulations
     fixed, node = _lane_bytes(Layout.of(search))
     schedule = _SCHEDULE_BYTES if search.rule.plans_root else 0
     path = _PATH_BYTES * search.depth
@@ -130,9 +134,7 @@ def needs(search: Search, batch: int, *, simulations: int | None = None) -> list
             step=search.leaves,
             most=MOST_NODES,
         ),
-        Need(
-            "reuse_nodes", search.reuse_nodes, batch * (search.capacity - search.simulations) * node, "to reuse nodes"
-        ),
+        Need("reuse_nodes", reused, batch * max(reused, 1) * node, "to reuse nodes"),
         Need("batch", batch, batch * fixed, "for the roots"),
         Need("leaves", search.leaves, batch * search.leaves * path, "for the paths to the leaves"),
         *needs_of(search.evaluate, batch, search.leaves),

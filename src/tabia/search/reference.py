@@ -35,7 +35,7 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Evaluation
-from tabia.search.reference_rules import best, root_policy, root_ranks, root_visits, scores
+from tabia.search.reference_rules import best, root_policy, root_ranks, root_visits, scores, tie_order
 from tabia.search.rules import Rule
 
 
@@ -70,6 +70,7 @@ class Node:
     totals: list[float]  # by seat: the sum of these and all values backed up
     edges: dict[int, Edge]  # by legal action, in order
     has_illegal: bool  # whether some actions are illegal
+    number: int = 0  # the simulation that found it, counted from 1; 0 for the root
 
     @property
     def value(self) -> float:
@@ -104,21 +105,35 @@ class Reference:
             raise SearchError(f"{self.game.id} has chance, which the reference implementation does not support.")
 
     def run(
-        self, parameters: Any, state: State, *, past: Iterable[State] = (), gumbel: Sequence[float] | None = None
+        self,
+        parameters: Any,
+        state: State,
+        *,
+        past: Iterable[State] = (),
+        gumbel: Sequence[float] | None = None,
+        kept: Node | None = None,
+        ties: int | None = None,
     ) -> Node:
-        """The root of the finished tree; `past`: the game's earlier positions, `gumbel`: the root's noise by action."""
+        """The root of the finished tree.
+
+        `past`: the game's earlier positions, `gumbel`: the root's noise by action, `kept`: the node of an earlier
+        search for this position, whose subtree is continued, `ties`: the seed for breaking ties at random.
+        """
         evaluate = functools.partial(self._evaluate, parameters)
         earlier = {facts(self.game, one).position for one in past}
-        root = new_node(facts(self.game, state), evaluate)
-        known = {root.position: root}
-        first = self._first_moves(root, [0.0] * self.game.num_actions if gumbel is None else gumbel)
-        for _ in range(self.simulations):
-            path = self.select(root, next(first))
+        root = new_node(facts(self.game, state), evaluate) if kept is None else kept
+        known = {node.position: node for node in subtree(root)}
+        first = self._first_moves(root, [0.0] * self.game.num_actions if gumbel is None else gumbel, ties)
+        for number in range(self.simulations):
+            path = self.select(root, next(first), ties)
             values = self.expand(path, known, earlier, evaluate)
             back_up(path, values)
+            leaf = path[-1][0].edges[path[-1][1]].child
+            if leaf is not None and leaf.number == 0 and leaf is not root:
+                leaf.number = number + 1
         return root
 
-    def select(self, root: Node, action: int) -> Path:
+    def select(self, root: Node, action: int, ties: int | None = None) -> Path:
         """Descend from the root's `action` to an action without a child, or to a loop."""
         path = [(root, action)]
         limit = min(self.max_depth or self.game.max_moves, self.game.max_moves)
@@ -126,7 +141,7 @@ class Reference:
             child = root.edges[action].child
             if child is None or any(child is node for node, _ in path):
                 break
-            root, action = child, best(scores(self.rule, child))
+            root, action = child, best(scores(self.rule, child), tie_order(ties, child))
             path.append((root, action))
         return path
 
@@ -149,17 +164,28 @@ class Reference:
             known[leaf.position] = leaf
         return list(leaf.totals)
 
-    def _first_moves(self, root: Node, gumbel: Sequence[float]) -> Iterator[int]:
+    def _first_moves(self, root: Node, gumbel: Sequence[float], ties: int | None) -> Iterator[int]:
         """The root's action for each simulation."""
         for visits in root_visits(self.rule, len(root.edges), self.simulations):
             ranks = root_ranks(self.rule, root, gumbel)
             considered = (action for action, edge in root.edges.items() if visits is None or edge.visits == visits)
-            yield best({action: ranks[action] for action in considered})
+            yield best({action: ranks[action] for action in considered}, tie_order(ties, root))
 
     def _evaluate(self, parameters: Any, state: State) -> tuple[list[float], list[float]]:
         """The evaluator's logits and values of one position."""
         output = jax.device_get(_evaluating(self.evaluate)(parameters, state, jax.random.key(0)))
         return output.logits[0].tolist(), output.values[0].tolist()
+
+
+def subtree(root: Node) -> list[Node]:
+    """The root and all nodes below it."""
+    found, waiting = dict[int, Node](), [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            waiting += [edge.child for edge in node.edges.values() if edge.child is not None]
+    return list(found.values())
 
 
 def back_up(path: Path, values: list[float]) -> None:

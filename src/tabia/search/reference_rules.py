@@ -8,16 +8,18 @@ planning with Gumbel". A rule scores every legal action of a node; the highest i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tabia.search.rules import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Rule, Uct
-from tabia.search.rules.puct import Reduced, Unvisited, as_draw, as_loss, as_parent
+from tabia.search.rules.puct import Reduced, UntriedValue, as_draw, as_loss, as_parent
 
 if TYPE_CHECKING:
     from tabia.search.reference import Edge, Node
 
 Scores = dict[int, float]  # by legal action
+Order = Callable[[int], int]  # by action: which of equally good ones comes first
 
 
 def scores(rule: Rule, node: Node) -> Scores:
@@ -38,9 +40,24 @@ def scores(rule: Rule, node: Node) -> Scores:
     raise TypeError(f"The reference implementation does not know the rule {type(rule).__name__}.")
 
 
-def best(scores: Scores) -> int:
-    """The action with the highest score, the first on a tie."""
-    return max(scores, key=lambda action: scores[action])
+def best(scores: Scores, order: Order | None = None) -> int:
+    """The action with the highest score; on a tie the first, or the highest in the order."""
+    return max(scores, key=lambda action: (scores[action], order(action) if order else 0))
+
+
+def tie_order(seed: int | None, node: Node) -> Order | None:
+    """The order of a node's actions in a tree with this seed: a hash of seed, node, visits and action."""
+    if seed is None:
+        return None
+    start = seed + node.number * 0x9E3779B9 + node.visits * 0x85EBCA6B
+
+    def order(action: int) -> int:
+        word = (start + (action + 1) * 0xC2B2AE35) % 2**32
+        word = (word ^ word >> 16) * 0x85EBCA6B % 2**32
+        word = (word ^ word >> 13) * 0xC2B2AE35 % 2**32
+        return (word ^ word >> 16) | 1
+
+    return order
 
 
 # The root.
@@ -64,14 +81,19 @@ def root_ranks(rule: Rule, root: Node, gumbel: Sequence[float]) -> Scores:
             return scores(rule, root)
 
 
-def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None) -> int:
-    """The most visited action; a rule that plans its root breaks ties by its ranking, others take the first."""
+def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None, seed: int | None = None) -> int:
+    """The most visited action; a rule that plans its root breaks ties by its ranking, others by `tie_order`."""
+    if isinstance(rule, MiniAlphaGo) and rule.final_only:
+        found = mini_alphago(replace(rule, final_only=False), root)
+        return best(
+            {action: found[action] for action, edge in root.edges.items() if edge.visits}, tie_order(seed, root)
+        )
     most = max(edge.visits for edge in root.edges.values())
     leaders = [action for action, edge in root.edges.items() if edge.visits == most]
     if not rule.plans_root:
-        return leaders[0]
+        return best(dict.fromkeys(leaders, 0.0), tie_order(seed, root))
     ranks = root_ranks(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
-    return best({action: ranks[action] for action in leaders})
+    return best({action: ranks[action] for action in leaders}, tie_order(seed, root))
 
 
 def root_policy(rule: Rule, root: Node, actions: Iterable[int]) -> Scores:
@@ -90,19 +112,19 @@ def root_policy(rule: Rule, root: Node, actions: Iterable[int]) -> Scores:
 
 
 def puct(rule: Puct, node: Node) -> Scores:
-    """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`."""
-    count = node.visits + (1 if rule.own_visit else 0)
+    """Q + c P sqrt(N) / (1 + n), where N includes the node's own evaluation if `own_visit`, and is at least 1."""
+    count = node.visits + 1 if rule.own_visit else max(node.visits, 1)
     c = rule.c + (0.0 if rule.base is None else math.log((1 + count + rule.base) / rule.base))
-    unvisited = unvisited_value(rule.unvisited, node)
+    untried = untried_value(rule.untried_value, node)
 
     def score(edge: Edge) -> float:
-        return (edge.mean if edge.visits else unvisited) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
+        return (edge.mean if edge.visits else untried) + c * edge.prior * math.sqrt(count) / (1 + edge.visits)
 
     return {action: score(edge) for action, edge in node.edges.items()}
 
 
-def unvisited_value(choice: Unvisited, node: Node) -> float:
-    """The value of an unvisited action."""
+def untried_value(choice: UntriedValue, node: Node) -> float:
+    """The value of an untried action."""
     if choice is as_draw:
         return 0.0
     if choice is as_loss:
@@ -113,7 +135,7 @@ def unvisited_value(choice: Unvisited, node: Node) -> float:
     if isinstance(choice, Reduced):
         visited = sum(edge.prior for edge in node.edges.values() if edge.visits)
         return parent - choice.reduction * math.sqrt(visited)
-    raise TypeError(f"The reference implementation does not know {choice} for unvisited actions.")
+    raise TypeError(f"The reference implementation does not know {choice} for untried actions.")
 
 
 # UCT and Mini AlphaGo.
@@ -125,12 +147,16 @@ def uct(c: float, node: Node, edge: Edge) -> float:
 
 
 def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
-    """Q + c1 sqrt(ln N / n) + c2 [the network's favorite] / (1 + n); with c1 = 0 an action may stay unvisited."""
+    """Q + c1 sqrt(ln N / n) + c2 [the network's favorite] / (1 + n), the second term not with `final_only`.
+
+    With c1 = 0 an action may stay untried, unless `untried_first`.
+    """
     favorite = best({action: edge.prior for action, edge in node.edges.items()})
 
     def score(action: int, edge: Edge) -> float:
-        first = uct(rule.c1, node, edge) if rule.c1 else edge.mean
-        return first + (rule.c2 / (1 + edge.visits) if action == favorite else 0.0)
+        first = uct(rule.c1, node, edge) if rule.c1 or rule.untried_first else edge.mean
+        counts = action == favorite and not rule.final_only
+        return first + (rule.c2 / (1 + edge.visits) if counts else 0.0)
 
     return {action: score(action, edge) for action, edge in node.edges.items()}
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.search import ties
 from tabia.search import tree as trees
 from tabia.search.rules.rule import Root, select_action
 from tabia.search.tree import Tree, View
@@ -28,19 +29,22 @@ class Result(NamedTuple):
     means: Array  # float32[B, A] the mover's mean value of each action, 0 if unvisited
     values: Array  # float32[B, P] the value for each seat (see `root_values`)
     tree: Tree
+    order: Array | None = None  # uint32[B, A] which of equally good actions to play, the highest; None: the first
 
 
 def summarize(search: Search, tree: Tree, root: Root) -> Result:
     """The result at the roots of finished trees."""
     node = trees.root_view(tree)
     scores, policy, weights = search.rule.recommend(node, root)
+    order = ties.root_order(tree, node)
     return Result(
-        action=select_action(scores, node.legal),
+        action=select_action(scores, node.legal, order),
         policy=policy,
         visits=node.visits,
         means=node.means,
         values=root_values(search, tree, node, weights),
         tree=tree,
+        order=order,
     )
 
 
@@ -62,12 +66,12 @@ def root_values(search: Search, tree: Tree, node: View, weights: Array) -> Array
 
 def most_visits(result: Result) -> Array:
     """Robust child: the most visited action."""
-    return select_action(result.visits, result.visits > 0)
+    return select_action(result.visits, result.visits > 0, result.order)
 
 
 def best_value(result: Result) -> Array:
     """Max child: the action with the highest mean value."""
-    return select_action(result.means, result.visits > 0)
+    return select_action(result.means, result.visits > 0, result.order)
 
 
 def secure(result: Result, *, a: float = 1.0) -> Array:
@@ -75,13 +79,14 @@ def secure(result: Result, *, a: float = 1.0) -> Array:
 
     Sanz & Villanueva 2021 calls it a lower confidence bound, which it is for a negative `a`.
     """
-    return select_action(result.means + a / jnp.sqrt(jnp.maximum(result.visits, 1.0)), result.visits > 0)
+    bound = result.means + a / jnp.sqrt(jnp.maximum(result.visits, 1.0))
+    return select_action(bound, result.visits > 0, result.order)
 
 
 def max_robust(result: Result) -> Array:
     """Max-robust child: of the most visited actions the one with the highest value."""
     most = result.visits == result.visits.max(axis=-1, keepdims=True)
-    return select_action(jnp.where(most, result.means, -2.0), result.visits > 0)
+    return select_action(jnp.where(most, result.means, -2.0), result.visits > 0, result.order)
 
 
 def agreed(result: Result) -> Array:

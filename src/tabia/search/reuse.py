@@ -1,4 +1,4 @@
-"""Tree reuse: the subtree below the action played becomes the new tree.
+"""Tree reuse: the subtree of the position reached becomes the new tree.
 
 Kept nodes move to the front, the new root first, parents before children. Nodes beyond `Search.reuse_nodes` are
 dropped, the newest first; their visits stay on the edge above them.
@@ -32,27 +32,33 @@ def continue_search(
     if not search.reuse_nodes:
         raise SearchError("reuse_nodes=0: to continue a search, set reuse_nodes from the first search on.")
     checks.check_roots(search, parameters, states)
-    result = _continue(search, parameters, tree, actions, states, key, past)
+    result = continue_unchecked(search, parameters, tree, child_of(tree, actions), states, key, past)
     checks.check_evaluations(search.game, result.tree)
     return result
 
 
 @partial(jax.jit, static_argnums=0)
-def _continue(
-    search: Search, parameters: Any, tree: Tree, actions: Array, states: State, key: Array, past: Array | None
+def continue_unchecked(
+    search: Search, parameters: Any, tree: Tree, nodes: Array, states: State, key: Array, past: Array | None = None
 ) -> Result:
+    """Continue below the nodes [B] of `tree` that hold `states`, NO_CHILD for a new tree; for compiled code."""
     init_key, root_key, simulate_key = jax.random.split(key, 3)
     new = init_tree(search, parameters, states, init_key)
-    tree = reroot(new, tree, actions, keep=search.reuse_nodes)
+    tree = reroot(new, tree, nodes, keep=search.reuse_nodes)
     tree, root = prepare_root(search, tree, root_key)
     tree = run_simulations(search, parameters, tree, root, simulate_key, 0, search.simulations, past)
     return summarize(search, tree, root)
 
 
-def reroot(new: Tree, old: Tree, actions: Array, *, keep: int) -> Tree:
-    """The old subtrees below `actions`, at most `keep` nodes each; the new trees where there is none."""
-    lanes = jnp.arange(actions.shape[0])
-    child = old.records[0, lanes, actions, LINK].astype(jnp.int32)
+def child_of(tree: Tree, actions: Array) -> Array:
+    """int32[B]: the nodes to which the roots' actions [B] lead, NO_CHILD if there is none."""
+    links = tree.records[0, jnp.arange(actions.shape[0]), actions, LINK]
+    return jnp.where(links >= 0, links, NO_CHILD).astype(jnp.int32)
+
+
+def reroot(new: Tree, old: Tree, child: Array, *, keep: int) -> Tree:
+    """The old subtrees of the nodes `child` [B], at most `keep` nodes each; the new trees where `child` is NO_CHILD."""
+    lanes = jnp.arange(child.shape[0])
     found = child >= 0
     order, index = _places(old, child)
     order = order[:keep]  # [keep, B] the old node at each new place

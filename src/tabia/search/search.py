@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.games.game import Game, State
-from tabia.search import checks, device, layout
+from tabia.search import checks, device, layout, ties
 from tabia.search import tree as trees
 from tabia.search.descent import Path, add_virtual_visits
 from tabia.search.evaluators import Evaluate, Evaluation
@@ -42,7 +42,8 @@ class Search:
     - `cut_loops`: a position that repeats one on the path, or one given as `past`, takes its current score;
     - `outcomes`: sampled outcomes that each action keeps in a game with chance;
     - `reuse_nodes`: nodes of an earlier search to keep (see `reuse`);
-    - `max_depth`: the maximum length of a path.
+    - `max_depth`: the maximum length of a path;
+    - `random_ties`: of actions with the same score any is taken, not the first.
     """
 
     game: Game
@@ -55,6 +56,7 @@ class Search:
     outcomes: int = 32
     reuse_nodes: int = 0
     max_depth: int | None = None
+    random_ties: bool = False
 
     def __post_init__(self) -> None:
         checks.check_settings(self)
@@ -109,7 +111,10 @@ def init_tree(search: Search, parameters: Any, states: State, key: Array) -> Tre
     """Evaluate the roots and allocate their trees; raises SearchError, while tracing, if memory does not suffice."""
     layout.check(search, jax.tree.leaves(states)[0].shape[0])
     evaluation = evaluate(search.evaluate, parameters, states, key)
-    return layout.new_tree(Layout.of(search), states, evaluation, search.capacity)
+    tree = layout.new_tree(Layout.of(search), states, evaluation, search.capacity)
+    if not search.random_ties:
+        return tree
+    return tree._replace(ties=ties.draw_seeds(jax.random.fold_in(key, 1), tree.faults.shape[0]))
 
 
 def prepare_root(search: Search, tree: Tree, key: Array) -> tuple[Tree, Root]:
@@ -192,7 +197,8 @@ def select_many(search: Search, tree: Tree, root: Root, number: Array) -> tuple[
 def select(search: Search, tree: Tree, root: Root, number: Array) -> Path:
     """The path of simulation `number` in every tree."""
     node = trees.root_view(tree)
-    action = select_action(search.rule.root_scores(node, root, number), node.legal)
+    scores = search.rule.root_scores(node, root, number)
+    action = select_action(scores, node.legal, ties.root_order(tree, node))
     return device.descend(tree, action, search.rule, max_depth=search.depth)
 
 

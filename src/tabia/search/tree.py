@@ -75,6 +75,7 @@ class Tree(NamedTuple):
     totals: Array | None = None  # [N, B, P] sums of all values backed up to a node, including its own evaluation
     prints: Array | None = None  # uint32[N, B, 2] fingerprints of positions
     links: Array | None = None  # [N, B, A, M] children by sampled outcome, in games with chance
+    ties: Array | None = None  # uint32[B] seeds for breaking ties at random
 
     @property
     def capacity(self) -> int:

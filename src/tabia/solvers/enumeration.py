@@ -68,10 +68,10 @@ def enumerate_positions(game: Game, starts: State, *, limit: int, progress: Prog
     return _graph(known, [ply for _, ply in _by_ply(known, game, starts, progress)])
 
 
-def positions_by_ply(game: Game, starts: State, *, limit: int) -> Iterator[State]:
-    """The states [n, ...] that first occur at each ply and are not over."""
+def positions_by_ply(game: Game, starts: State, *, limit: int, finished: bool = False) -> Iterator[State]:
+    """The states [n, ...] that first occur at each ply, without those that are over unless `finished`."""
     for states, ply in _by_ply(_Known(game, limit), game, starts):
-        going = ply.degree > 0
+        going = (ply.degree > 0) | finished
         yield jax.tree.map(lambda leaf, going=going: leaf[going], states)
 
 

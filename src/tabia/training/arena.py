@@ -6,14 +6,15 @@ openings, each played in every seating; a repeated game counts once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 
 from tabia.core import elo
-from tabia.evaluation.match import Match, PlayedMatch, play
+from tabia.evaluation.match import Match, PlayedMatch
+from tabia.evaluation.match import play as play_games
 from tabia.evaluation.results import match_result
 from tabia.networks import Variables
 from tabia.players.network import NetworkPlayer
@@ -21,10 +22,11 @@ from tabia.players.player import Player
 from tabia.players.runs import Agent
 from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
-from tabia.players.tree_search import AlphaZeroPlayer
-from tabia.search import Gumbel, Rule, Search
+from tabia.players.tree_player import SearchPlayer
+from tabia.search import Gumbel, Search
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
+from tabia.training.selfplay import play
 
 if TYPE_CHECKING:  # a state needs the memory limits, and those the searches of the arena
     from tabia.training.state import Counters, State
@@ -35,35 +37,36 @@ TOGETHER = 256
 _ALPHA = 0.05  # error probabilities of the sequential test
 
 
-def make_player(plan: Plan, variables: Variables, simulations: int, name: str) -> Player:
-    """A player with these weights: the search of `az:` with the run's own evaluator, or the network alone."""
+def make_player(plan: Plan, variables: Variables, simulations: int, name: str, *, search: str = "gumbel") -> Player:
+    """A player with these weights: a search of this kind with the run's own evaluator, or the network alone."""
     agent = Agent(plan.network, _folded(plan.network, variables))
     if not simulations:
         return NetworkPlayer(plan.game, agent, name=name)
-    return AlphaZeroPlayer(
-        plan.game,
-        agent,
-        simulations=simulations,
-        rule=_rule(plan),
-        winning_moves_first=plan.config.search.winning_moves_first,
-        name=name,
-    )
+    return SearchPlayer(make_search(plan, simulations, search), agent.parameters, name=name)
 
 
-def make_search(plan: Plan, simulations: int) -> Search:
-    """The search of a player in a gate or an evaluation."""
+def make_search(plan: Plan, simulations: int, search: str = "gumbel") -> Search:
+    """The search of a player in a gate or an evaluation: `gumbel`, or as in self-play (`run`); without noise."""
+    return _SEARCHES[search](plan, simulations)
+
+
+def _gumbel_search(plan: Plan, simulations: int) -> Search:
+    settings = plan.config.search
     return build_search(
         plan.game,
         plan.network,
-        rule=_rule(plan),
+        rule=Gumbel(considered_actions=settings.considered_actions, gumbel_scale=0.0),
         simulations=simulations,
-        winning_moves_first=plan.config.search.winning_moves_first,
+        winning_moves_first=settings.winning_moves_first,
     )
 
 
-def _rule(plan: Plan) -> Rule:
-    """Gumbel without noise."""
-    return Gumbel(considered_actions=plan.config.search.considered_actions, gumbel_scale=0.0)
+def _run_search(plan: Plan, simulations: int) -> Search:
+    silent = replace(plan.config.search, dirichlet_fraction=0.0, gumbel_scale=0.0, reuse_tree=False)
+    return play.make_search(plan.game, plan.network, silent, simulations)
+
+
+_SEARCHES = {"gumbel": _gumbel_search, "run": _run_search}
 
 
 _folded = jax.jit(lambda network, variables: network.fold(variables), static_argnums=0)
@@ -74,7 +77,7 @@ def play_match(
 ) -> PlayedMatch:
     """A match from varied openings, each in every seating."""
     try:
-        return play(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
+        return play_games(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
     except PlayerError as error:
         raise TrainingError(f"{error} {DIVERGED}") from None
 
@@ -102,8 +105,8 @@ def run_gate(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdi
     assert state.champion is not None
     settings = plan.config.gate
     simulations = settings.simulations or plan.config.search.simulations
-    latest = make_player(plan, state.train_state.ema, simulations, "challenger")
-    champion = make_player(plan, state.champion, simulations, "champion")
+    latest = make_player(plan, state.train_state.ema, simulations, "challenger", search=settings.search)
+    champion = make_player(plan, state.champion, simulations, "champion", search=settings.search)
     test = (0.0, elo.difference(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
     played = play_match(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
     result = match_result(plan.game, played.records)
@@ -114,5 +117,14 @@ def run_gate(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdi
         "sequential": played.verdict is True,
     }[settings.kind]
     if passed:
-        state = state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema))
+        state = promoted(state)
+    elif settings.restore_on_refusal:
+        assert state.backup is not None
+        state = state._replace(train_state=jax.tree.map(jnp.copy, state.backup))
     return state, Verdict(passed, side.score, result.games)
+
+
+def promoted(state: State) -> State:
+    """The state with the latest network as the champion."""
+    backup = None if state.backup is None else jax.tree.map(jnp.copy, state.train_state)
+    return state._replace(champion=jax.tree.map(jnp.copy, state.train_state.ema), backup=backup)

@@ -41,7 +41,9 @@ class CompileAhead:
         with ExitStack() as undo:
             undo.callback(self.close)
             self._start(_lowered([first], state))
-            waiting = _lowered(later, state)  # now, because the run donates its arrays once it starts
+            waiting = _lowered(
+                [*plan.after_teacher, *later], state
+            )  # now, because the run donates its arrays once it starts
             self.wait(first)
             if not stopped():
                 self._start(waiting)

@@ -96,7 +96,7 @@ class Evaluate(BaseObserver):
         found: dict[str, Any] = {}
         started, self._cost = time.monotonic(), 0.0
         for number, opponent in enumerate(self._opponents, start=1):
-            us = make_player(plan, playing(training.state), settings.simulations, "tabia")
+            us = make_player(plan, playing(training.state), settings.simulations, "tabia", search=settings.search)
             until = started + allowed.seconds * number / len(self._opponents)
             side = self._against(training, us, opponent, allowed, until)
             if side is not None:
@@ -105,7 +105,7 @@ class Evaluate(BaseObserver):
         if reference is not None:
             simulations = settings.simulations or plan.config.search.simulations
             for name, count in (("network", 0), ("search", simulations)):
-                us = make_player(plan, playing(training.state), count, name)
+                us = make_player(plan, playing(training.state), count, name, search=settings.search)
                 found[f"agreement_{name}"] = accuracy.agreement(us, reference).all.agreement
         return found
 

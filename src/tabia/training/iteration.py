@@ -98,7 +98,7 @@ class IterationResult:
 
 
 class Iteration:
-    """The iteration after `number` others. The same arguments give the same iteration.
+    """The iteration after `number` others and `games` finished games. The same arguments give the same iteration.
 
     `state` is the run's state as far as the iteration has come. Of the state given, only the replay buffer that is
     written to is donated; the `guard` keeps what is needed to restore it.
@@ -112,16 +112,23 @@ class Iteration:
         progress: float,
         enter: Callable[[str], None] = lambda phase: None,
         guard: Unguarded | None = None,
+        games: int = 0,
     ) -> None:
         key = jax.random.fold_in(jax.random.key(plan.config.seed), number)
         self._play_key, self._learn_key, self._revisit_key = jax.random.split(key, 3)
         self._turn = number % len(state.boards)
         self.plan, self.state = plan.boards[self._turn], state
         self._learning_rate = learning_rate_at(self.plan.config.learner, progress)
-        self._enter, self._guard = enter, guard or Unguarded()
+        self._enter, self._guard, self._games = enter, guard or Unguarded(), games
         self._summary: SelfPlaySummary | None = None
         self._losses: Losses | None = None
         self._buffer_positions = 0
+
+    @property
+    def positions(self) -> int:
+        """How many are played."""
+        settings = self.plan.config.selfplay
+        return settings.games * settings.plies
 
     def play(self) -> Plies:
         """Play some plies in every lane with the network that plays."""
@@ -147,17 +154,33 @@ class Iteration:
             self._buffer_positions = int(_ready_positions(buffer, plan.window))
 
     def learn(self) -> None:
-        """Take some optimizer steps on samples from the replay buffer, once it holds enough positions."""
-        if self._buffer_positions < self.plan.min_positions:
+        """Take some optimizer steps on samples from the replay buffer, if it is due and it holds enough positions."""
+        steps = self._steps_due()
+        if steps == 0 or self._buffer_positions < self.plan.min_positions:
             return
         buffer = self.state.boards[self._turn].buffer
         self._enter("learning")
         with self._guard.computing():
             train_state, losses = self.plan.learner.learn(
-                _copied(self.state.train_state), buffer, self._learn_key, self._learning_rate
+                _copied(self.state.train_state), buffer, self._learn_key, self._learning_rate, steps
             )
             self._losses = jax.tree.map(np.asarray, losses)
         self.state = self.state._replace(train_state=train_state)
+
+    def _steps_due(self) -> int | None:
+        """Optimizer steps to take, as far as finished games decide it; None: as the learner's settings say."""
+        assert self._summary is not None
+        settings, before = self.plan.config.learner, self._games
+        after = before + int(self._summary.games)
+        selfplay = self.plan.config.selfplay
+        if selfplay.teacher_games:  # then the network learns once, from all games of the teacher
+            if after < selfplay.teacher_games:
+                return 0
+            before = 0
+        if settings.steps_per_game:
+            return math.floor(after * settings.steps_per_game) - math.floor(before * settings.steps_per_game)
+        every = settings.train_every_games
+        return 0 if every and after // every == before // every else None
 
     @property
     def result(self) -> IterationResult:

@@ -7,6 +7,7 @@ alone, at a speed that hardly any machine reaches. `tabia train --estimate` meas
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -23,6 +24,7 @@ from tabia.training.plan import Plan
 from tabia.training.selfplay.play import make_search
 
 _COPIES = 5  # of every weight: itself, its EMA, two moments of the optimizer, its gradient
+_BACKUP = 4  # more of them where the champion's can be restored
 _FLOAT = 4  # bytes
 CORE, CHIP = 2e11, 1e15  # operations per second: more than one CPU core, and any accelerator, can do
 COMPILING = 2.0  # seconds: no machine traces and compiles the programs of a run in less
@@ -31,7 +33,7 @@ COMPILING = 2.0  # seconds: no machine traces and compiles the programs of a run
 def check_memory(plan: Plan) -> None:
     """Refuse a run whose trees, batches or weights exceed the memory limit at any stage of its schedule."""
     limit = memory.device_limit()
-    for board in chain.from_iterable(stage.boards for stage in plan.stages):
+    for board in chain.from_iterable(stage.boards for stage in (*plan.stages, *plan.after_teacher)):
         for needs in (selfplay_needs(board), learner_needs(board), *arena_needs(board)):
             sentence = memory.shortage(needs, limit)
             if sentence is not None:
@@ -49,7 +51,7 @@ def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:
 
 def working_bytes(plan: Plan) -> int:
     """Bytes that a run needs at its peak, without its replay buffer."""
-    boards = chain.from_iterable(stage.boards for stage in plan.stages)
+    boards = chain.from_iterable(stage.boards for stage in (*plan.stages, *plan.after_teacher))
     each = (needs for board in boards for needs in (selfplay_needs(board), learner_needs(board)))
     return max(sum(need.bytes for need in needs) for needs in each)
 
@@ -57,7 +59,7 @@ def working_bytes(plan: Plan) -> int:
 def selfplay_needs(plan: Plan) -> list[Need]:
     """What self-play needs."""
     settings, games = plan.config.search, plan.config.selfplay.games
-    if plan.config.selfplay.teacher:
+    if plan.config.selfplay.teacher or plan.config.is_supervised:
         return [weight_needs(plan)]
     simulations = max(settings.simulations, settings.fast_simulations)
     search = make_search(plan.game, plan.network, settings, 1)  # with all simulations it could refuse to be made
@@ -73,7 +75,19 @@ def learner_needs(plan: Plan) -> list[Need]:
     return [
         weight_needs(plan),
         Need("learner.batch_size", batch, batch * features * _FLOAT, "for its features in every layer"),
+        *_sample_needs(plan),
     ]
+
+
+def _sample_needs(plan: Plan) -> list[Need]:
+    """What the sample of some epochs needs: its states and policies, and its order in every epoch."""
+    learner, game = plan.config.learner, plan.game
+    if not learner.epochs:
+        return []
+    positions = learner.sample_positions or plan.window * plan.config.selfplay.games
+    state = memory.nbytes(jax.eval_shape(game.init, jax.random.key(0)))
+    each = state + _FLOAT * (game.num_actions + 2 * game.num_players + learner.epochs)
+    return [Need("learner.sample_positions", positions, positions * each, "for the sample of the epochs")]
 
 
 def arena_needs(plan: Plan) -> list[list[Need]]:
@@ -81,22 +95,23 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
     gate, evaluation = plan.config.gate, plan.config.evaluation
     searches = []
     if gate.kind != "none":
-        searches.append(("gate", gate.simulations or plan.config.search.simulations, gate.games))
+        simulations = gate.simulations or plan.config.search.simulations
+        searches.append(("gate", gate.search, simulations, gate.games))
     if evaluation.every and evaluation.simulations:
-        searches.append(("evaluation", evaluation.simulations, evaluation.games))
-    search = arena.make_search(plan, 1)
+        searches.append(("evaluation", evaluation.search, evaluation.simulations, evaluation.games))
     found = []
-    for section, simulations, games in searches:
+    for section, search, simulations, games in searches:
         batch = query_size(min(games, arena.TOGETHER))
-        needs = layout.needs(search, batch, simulations=simulations)
+        needs = layout.needs(arena.make_search(plan, 1, search), batch, simulations=simulations)
         found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
     return found
 
 
 def weight_needs(plan: Plan) -> Need:
     """What the weights need, with all that the optimizer keeps of each."""
-    count = sum(layer.inputs * layer.outputs * max(layer.kernel, 1) ** 2 for layer in plan.network.layers)
-    return Need("weights", count, count * _COPIES * _FLOAT, "with EMA, gradients and optimizer state")
+    count = sum(math.prod(layer.kernel_shape) for layer in plan.network.layers)
+    copies = _COPIES + (_BACKUP if plan.config.gate.restore_on_refusal else 0)
+    return Need("weights", count, count * copies * _FLOAT, "with EMA, gradients and optimizer state")
 
 
 def _named(simulations: str, games: str, batch: int, needs: Sequence[Need]) -> list[Need]:
@@ -127,10 +142,20 @@ def least_seconds(plan: Plan, platform: str | None = None) -> float:
 def iteration_operations(plan: Plan) -> float:
     """Floating-point operations of the network in one iteration: one position per simulation, and the learner."""
     config = plan.config.at(0.0)
-    search, selfplay, learner = config.search, config.selfplay, config.learner
+    search, selfplay = config.search, config.selfplay
     # Every ply of an iteration may be a fast search, so a lower bound counts on that.
     simulations = min(search.simulations, search.fast_simulations or search.simulations)
-    played = 0 if selfplay.teacher else selfplay.games * selfplay.plies * simulations
-    learned = 3 * learner.steps * learner.batch_size  # forward once, and backward, which is twice the work
+    played = 0 if selfplay.teacher or config.is_supervised else selfplay.games * selfplay.plies * simulations
+    learned = 3 * _learned_positions(plan)  # forward once, and backward, which is twice the work
     waits = plan.min_positions > selfplay.games * selfplay.plies  # then the first iteration only plays
     return float(counts(plan.network).operations * (played + (0 if waits else learned)))
+
+
+def _learned_positions(plan: Plan) -> int:
+    """A lower bound for the positions in all optimizer steps of an iteration; 0 where games decide how many."""
+    learner = plan.config.at(0.0).learner
+    if learner.steps_per_game or learner.train_every_games:
+        return 0
+    if learner.epochs:
+        return learner.epochs * min(learner.sample_positions or plan.min_positions, plan.min_positions)
+    return learner.steps * learner.batch_size

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tabia.training import supervised
 from tabia.training.evaluate import Evaluate
 from tabia.training.observers import Observer
 from tabia.training.progress import finish, running
@@ -26,6 +27,8 @@ def train(
     The clock runs from `started`, by default from now. With `signals`, SIGINT and SIGTERM stop the run if this is the
     main thread; otherwise append to `training.stopping` to stop it.
     """
+    if training.config.is_supervised:
+        return supervised.train(training, observers, started=started, signals=signals)
     with running(training, observers, started=started, signals=signals) as progress:
         while progress.unfinished:
             with progress.iteration() as iteration:

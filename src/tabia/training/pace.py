@@ -14,6 +14,7 @@ from tabia.training import iteration, limits
 from tabia.training import state as states
 from tabia.training.compiling import CompileAhead
 from tabia.training.config.schema import Config
+from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.state import Counters, State
 
@@ -85,12 +86,17 @@ class Pace:
 
     def left(self, config: Config) -> float | None:
         """Seconds to the end: by the clock if the run has a length in minutes, otherwise at the recent pace."""
-        if config.minutes:
-            return max(0.0, 60 * config.minutes - self.elapsed)
-        pace = self.per_second("iteration")
+        ends = [60 * config.minutes - self.elapsed] if config.minutes else self._ends("iteration", config.iterations)
+        if config.games:
+            ends += self._ends("games", config.games)
+        return max(0.0, min(ends)) if ends else None
+
+    def _ends(self, what: str, count: int) -> list[float]:
+        """Seconds until there are this many, at the recent pace; empty if that is unknown."""
+        pace = self.per_second(what)
         if not pace:
-            return None
-        return max(0.0, (config.iterations - self.marks[-1].iteration) / pace - (time.monotonic() - self.marked))
+            return []
+        return [(count - getattr(self.marks[-1], what)) / pace - (time.monotonic() - self.marked)]
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,8 @@ class Estimate:
 
 def estimate(config: Config) -> Estimate:
     """Time a few iterations of every stage and scale them up; nothing is written."""
+    if config.is_supervised:
+        raise TrainingError("--estimate times self-play; a supervised run has none.")
     # Learn from the first iteration on, so that learning is part of the timing.
     plan = Plan(replace(config, replay=replace(config.replay, min_positions=1)))
     plan.check()

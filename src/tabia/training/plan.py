@@ -34,8 +34,7 @@ class Plan:
 
     @cached_property
     def network(self) -> Network:
-        game = self.game
-        return Network(self.config.network, game.observation_shape, game.num_actions, game.num_players)
+        return Network.of(self.config.network, self.game)
 
     @cached_property
     def selfplay(self) -> SelfPlay:
@@ -89,6 +88,11 @@ class Plan:
         return tuple(Plan(self.config.at(start)) for start in (progress, *later))
 
     @property
+    def after_teacher(self) -> tuple[Plan, ...]:
+        """The stages once more, as they are after the teacher's games; none if its games are not counted."""
+        return tuple(Plan(stage.config.without_teacher) for stage in self.stages if stage.config.selfplay.teacher_games)
+
+    @property
     def min_positions(self) -> int:
         """Positions that must be ready before learning starts."""
         return self.config.replay.min_positions or 4 * self.config.learner.batch_size
@@ -129,11 +133,14 @@ class Plan:
             )
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError(f"search.cut_loops does not work for games of chance, such as {game.id}.")
+        if config.search.reuse_tree and game.chance:
+            raise TrainingError(f"search.reuse_tree does not work for games of chance, such as {game.id}.")
         if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):
             raise TrainingError(
                 f"selfplay.teacher={config.selfplay.teacher!r}: only random, greedy and initialize can teach."
             )
-        self._check_replay(iterations)
+        if not config.is_supervised:
+            self._check_replay(iterations)
 
     def _check_replay(self, iterations: int) -> None:
         """Refuse a replay buffer smaller than a batch, or one that does not fill before the run ends."""
@@ -142,6 +149,12 @@ class Plan:
             raise TrainingError(
                 f"learner.batch_size={config.learner.batch_size} is more than the {capacity} positions of the replay "
                 "buffer. Lower it, or raise replay.positions."
+            )
+        if config.learner.sample_positions > self.window * config.selfplay.games:
+            raise TrainingError(
+                f"learner.sample_positions={config.learner.sample_positions} is more than the "
+                f"{self.window * config.selfplay.games} positions that the learner samples from. Lower it, or raise "
+                "replay.positions or replay.iterations."
             )
         played = iterations * config.selfplay.plies * config.selfplay.games
         if not config.minutes and self.min_positions > played:

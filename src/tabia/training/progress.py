@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from types import FrameType
+from typing import Protocol, TypeVar
 
 from tabia.training import arena
 from tabia.training import state as states
@@ -21,6 +22,25 @@ from tabia.training.run import checkpoint
 from tabia.training.training import DONE, PREPARING, Training
 
 
+class Played(Protocol):
+    """What is counted of an iteration."""
+
+    @property
+    def state(self) -> states.State:
+        """The run's state after it."""
+
+    @property
+    def positions(self) -> int:
+        """The positions played."""
+
+    @property
+    def result(self) -> IterationResult:
+        """Its numbers."""
+
+
+Turn = TypeVar("Turn", bound=Played)
+
+
 class Progress:
     """What the loop needs besides the algorithm."""
 
@@ -29,6 +49,8 @@ class Progress:
     ) -> None:
         self._training, self._observers, self._clock, self._ahead = training, observers, clock, ahead
         self._plan = _plan(training.config)
+        self._games = training.counters.games  # at the start of the iteration
+        self._accepted = False  # whether the network of this iteration became the champion
         self.why = ""  # set when the run ends
 
     @property
@@ -36,46 +58,68 @@ class Progress:
         """Whether budget is left and the run was not asked to stop."""
         return self._training.progress < 1.0 and not self._training.stopping
 
-    @contextmanager
-    def iteration(self) -> Iterator[Iteration]:
+    def iteration(self) -> AbstractContextManager[Iteration]:
         """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
+        return self.start(Iteration)
+
+    @contextmanager
+    def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
+        """The next iteration, made by `make`."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         with guard.iteration(training.state, counters):
-            self._plan = _plan(training.config.at(training.progress))
+            self._plan = _plan(training.stage)
+            self._games, self._accepted = counters.games, False
             began = self._clock.seconds
             if self._ahead is not None:
                 with guard.computing():
                     self._ahead.wait(self._plan, training.enter)
             self._clock.count_compiling(counters, since=began)
-            yield Iteration(
+            yield make(
                 plan=self._plan,
                 state=training.state,
                 number=counters.iteration,
                 progress=training.progress,
                 enter=training.enter,
                 guard=guard,
+                games=counters.games,
             )
 
-    def count(self, iteration: Iteration) -> IterationResult:
+    def count(self, iteration: Played) -> IterationResult:
         """Count an iteration and adopt its state; stop a run that has diverged."""
-        training, counters, settings = self._training, self._training.counters, self._plan.config.selfplay
+        training, counters = self._training, self._training.counters
         training.state, result = iteration.state, iteration.result
         result.check(counters.iteration + 1, int(training.state.train_state.step))
         counters.iteration += 1
         counters.games += int(result.selfplay.games)
-        counters.positions += settings.games * settings.plies
+        counters.positions += iteration.positions
+        if result.losses is not None:
+            counters.loss = max(0.0, float(result.losses.total))
         return result
 
     def gate(self, result: IterationResult) -> None:
         """Let the new network play the champion, in iterations where that is due."""
         training, counters = self._training, self._training.counters
-        if arena.gate_due(self._plan, counters.iteration):
+        if self._plan.config.selfplay.teacher_games:
+            self._promote_taught()
+        elif arena.gate_due(self._plan, counters.iteration):
             training.enter("gating")
             with training.guard.computing():
                 state, verdict = arena.run_gate(self._plan, training.state, counters)
-            training.state = state
+            training.state, self._accepted = state, verdict.passed
             counters.champion = counters.iteration if verdict.passed else counters.champion
             result.extra.update(verdict.fields())
+
+    def _promote_taught(self) -> None:
+        """Let the network play once the teacher has played its games, without a match."""
+        training, counters = self._training, self._training.counters
+        if self._teacher_done and training.state.champion is not None:
+            training.state, self._accepted = arena.promoted(training.state), True
+            counters.champion = counters.iteration
+
+    @property
+    def _teacher_done(self) -> bool:
+        """Whether the teacher has played the last of its games in this iteration."""
+        return 0 < self._plan.config.selfplay.teacher_games <= self._training.counters.games
 
     def report(self, result: IterationResult) -> None:
         """Pass the result to the observers."""
@@ -86,11 +130,15 @@ class Progress:
         self._training.counters.seconds = self._clock.seconds
 
     def save_if_due(self) -> None:
-        """Save a checkpoint if one is due, by iterations or by minutes."""
-        settings = self._training.config.checkpoints
-        due = self._training.counters.iteration % settings.every == 0
+        """Save a checkpoint if one is due, by iterations, games, time or the gate; discard a teacher's games before."""
+        training, settings, counters = self._training, self._training.config.checkpoints, self._training.counters
+        if self._teacher_done:
+            training.state = states.without_games(_plan(training.stage), training.state)
+        due = counters.iteration % settings.every == 0 or (settings.accepted and self._accepted)
+        if settings.every_games:
+            due |= counters.games // settings.every_games > self._games // settings.every_games
         if due or self._clock.since_save() > 60 * settings.minutes:
-            save(self._training, self._observers)
+            save(training, self._observers)
             self._clock.saved()
 
 
@@ -106,10 +154,12 @@ def running(
             for observer in observers:
                 observer.on_start(training)
         ahead = None
-        if training.progress < 1.0:
+        if training.progress < 1.0 and not training.config.is_supervised:
             with guard.computing():
                 ahead = compile_ahead(training, clock)
         progress = Progress(training, observers, clock, ahead)
+        if training.config.checkpoints.initial and training.saved < 0:
+            save(training, observers)
         with ahead or nullcontext():
             yield progress
         progress.why = finish(training, observers)

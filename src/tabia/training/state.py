@@ -24,6 +24,8 @@ from tabia.training.selfplay import replay
 from tabia.training.selfplay.openings import Lanes
 from tabia.training.selfplay.replay import ReplayBuffer
 
+_NEW_GAMES = 2**32 - 1  # folded into the key of games that start within a run; the numbers of iterations are smaller
+
 
 class Board(NamedTuple):
     """The games in progress on one board, and its replay buffer."""
@@ -38,6 +40,7 @@ class State(NamedTuple):
     boards: tuple[Board, ...]
     train_state: TrainState
     champion: Variables | None  # the network that plays, if there is a gate; otherwise the EMA plays
+    backup: TrainState | None = None  # the champion's, if a refused network is replaced by it
 
 
 @dataclass
@@ -50,6 +53,8 @@ class Counters:
     games: int = 0
     positions: int = 0
     champion: int = 0  # the iteration whose network plays, if there is a gate
+    loss: float = 0.0  # the total of the latest iteration that learned; 0 before that
+    accuracy: float = 0.0  # of a supervised run
 
 
 def begin(plan: Plan) -> State:
@@ -59,8 +64,20 @@ def begin(plan: Plan) -> State:
     host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).buffer for board in plan.boards]))
     train_state = plan.learner.init(weight_key)
     gated = plan.config.gate.kind != "none"
+    boards = tuple(_board(board, train_state, lane_key, host) for board in plan.boards)
     champion = jax.tree.map(jnp.copy, train_state.ema) if gated else None
-    return State(tuple(_board(board, train_state, lane_key, host) for board in plan.boards), train_state, champion)
+    backup = jax.tree.map(jnp.copy, train_state) if plan.config.gate.restore_on_refusal else None
+    return State(boards, train_state, champion, backup)
+
+
+def without_games(plan: Plan, state: State) -> State:
+    """The state with empty replay buffers and new games, as the network takes over from a teacher."""
+    key = jax.random.fold_in(jax.random.key(plan.config.seed), _NEW_GAMES)
+    boards = (
+        Board(board.selfplay.begin(key), replay.emptied(held.buffer))
+        for board, held in zip(plan.boards, state.boards, strict=True)
+    )
+    return state._replace(boards=tuple(boards))
 
 
 def _board(plan: Plan, train_state: TrainState, key: Array, host: jax.Device | None = None) -> Board:

@@ -76,27 +76,40 @@ class Training:
 
         The new length is written to config.toml. Progress is measured against it, so the learning rate and other
         scheduled settings step back to their values for that progress. Minutes replace a length in iterations, and
-        iterations one in minutes.
+        iterations one in minutes; either replaces a length in games and targets for loss and accuracy.
         """
         if (minutes > 0) == (iterations > 0):
             raise TrainingError("Extend a run by minutes or by iterations: give one of them, greater than 0.")
         if minutes > 0:
-            longer = self.config.changed({"minutes": self.counters.seconds / 60 + minutes})
+            length: dict[str, float] = {"minutes": self.counters.seconds / 60 + minutes}
         else:
-            longer = self.config.changed({"minutes": 0.0, "iterations": self.counters.iteration + iterations})
+            length = {"minutes": 0.0, "iterations": self.counters.iteration + iterations}
+        longer = self.config.changed({**length, "games": 0, "loss_target": 0.0, "supervised.accuracy": 0.0})
         with self.run.locked():
             self.run.rewrite(longer)
         self.config = longer
 
     @property
     def progress(self) -> float:
-        """The fraction of the budget that is spent, from 0 to 1."""
-        if self.config.minutes:
-            # Compile time counts toward the budget but not toward the schedule: long compiles shorten every stage.
-            counters, budget = self.counters, 60 * self.config.minutes
-            spent = counters.seconds - counters.compile_seconds
-            return min(1.0, spent / max(budget - counters.compile_seconds, 1e-3))
-        return min(1.0, self.counters.iteration / self.config.iterations)
+        """The fraction of the budget that is spent, from 0 to 1; 1 once loss or accuracy has reached its target."""
+        counters, config = self.counters, self.config
+        if config.loss_target and 0 < counters.loss <= config.loss_target:
+            return 1.0
+        if config.supervised.accuracy and counters.accuracy >= config.supervised.accuracy:
+            return 1.0
+        played = counters.games / config.games if config.games else 0.0
+        if not config.minutes:
+            return min(1.0, max(played, counters.iteration / config.iterations))
+        # Compile time counts toward the budget but not toward the schedule: long compiles shorten every stage.
+        budget, spent = 60 * config.minutes, counters.seconds - counters.compile_seconds
+        return min(1.0, max(played, spent / max(budget - counters.compile_seconds, 1e-3)))
+
+    @property
+    def stage(self) -> Config:
+        """The configuration as scheduled for now, without a teacher that has played all its games."""
+        now = self.config.at(self.progress)
+        teaching = now.selfplay.teacher_games
+        return now.without_teacher if teaching and self.counters.games >= teaching else now
 
     def enter(self, phase: str) -> None:
         """Set the phase that displays show."""

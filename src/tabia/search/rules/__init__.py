@@ -14,6 +14,7 @@ from dataclasses import fields
 from tabia.search.rules.gumbel import Gumbel as Gumbel
 from tabia.search.rules.objective import Omc as Omc
 from tabia.search.rules.objective import Pbbm as Pbbm
+from tabia.search.rules.puct import UNTRIED_VALUES as UNTRIED_VALUES
 from tabia.search.rules.puct import Puct as Puct
 from tabia.search.rules.rule import Rule as Rule
 from tabia.search.rules.ucb import MiniAlphaGo as MiniAlphaGo
@@ -31,6 +32,12 @@ RULES: dict[str, type[Rule]] = {
 
 
 def make_rule(name: str, settings: object) -> Rule:
-    """A rule by name; its fields take the attributes of `settings` of the same name."""
+    """A rule by name; its fields take the attributes of `settings` of the same name.
+
+    An untried value may be given by its name in UNTRIED_VALUES.
+    """
     rule = RULES[name]
-    return rule(**{one.name: getattr(settings, one.name) for one in fields(rule) if hasattr(settings, one.name)})
+    given = {one.name: getattr(settings, one.name) for one in fields(rule) if hasattr(settings, one.name)}
+    if "untried_value" in given:
+        given["untried_value"] = UNTRIED_VALUES[given["untried_value"]]
+    return rule(**given)

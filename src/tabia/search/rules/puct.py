@@ -13,18 +13,18 @@ from tabia.search.errors import SearchError
 from tabia.search.rules.rule import Root, Rule
 from tabia.search.tree import ILLEGAL, View
 
-# The value of an unvisited action.
+# The value of an untried action.
 
-Unvisited = Callable[[View], Array]
+UntriedValue = Callable[[View], Array]
 
 
 def as_draw(node: View) -> Array:
-    """0, as in the theses."""
+    """0, in the middle between a win and a loss."""
     return jnp.zeros_like(node.value)
 
 
 def as_loss(node: View) -> Array:
-    """-1, as in many AlphaZero implementations."""
+    """-1, the lowest score of any game (Schulte 2021)."""
     return -jnp.ones_like(node.value)
 
 
@@ -44,18 +44,23 @@ class Reduced:
         return as_parent(node) - self.reduction * jnp.sqrt(visited)
 
 
+UNTRIED_VALUES: dict[str, UntriedValue] = {"zero": as_draw, "lowest": as_loss, "parent": as_parent}
+"""By the names that players and configurations use."""
+
+
 @dataclass(frozen=True)
 class Puct(Rule):
     """AlphaZero: Q + c P sqrt(N) / (1 + n), where c grows by log((N + base + 1) / base) if a base is given.
 
     N counts the node's visits, including its own evaluation. With `own_visit=False` it does not (Schulte 2021,
-    equation 3.2.4). At the root, Dirichlet noise makes up `dirichlet_fraction` of the prior. Its alpha is
-    `dirichlet_alpha`, or if that is 0, `dirichlet_total` divided by the number of legal actions.
+    equation 3.2.4), but it is at least 1: with 0 all actions would tie, and the thesis takes the highest prior. At the
+    root, Dirichlet noise makes up `dirichlet_fraction` of the prior. Its alpha is `dirichlet_alpha`, or if that is 0,
+    `dirichlet_total` divided by the number of legal actions.
     """
 
     c: float = 1.25
     base: float | None = None
-    unvisited: Unvisited = as_draw
+    untried_value: UntriedValue = as_draw
     own_visit: bool = True
     dirichlet_fraction: float = 0.0
     dirichlet_total: float = 10.0
@@ -66,9 +71,10 @@ class Puct(Rule):
             raise SearchError(f"dirichlet_fraction={self.dirichlet_fraction:g}: expected a number from 0 to 1.")
 
     def scores(self, node: View) -> Array:
-        visits = node.visits.sum(axis=-1, keepdims=True) + float(self.own_visit)
+        visits = node.visits.sum(axis=-1, keepdims=True)
+        visits = visits + 1.0 if self.own_visit else jnp.maximum(visits, 1.0)
         c = self.c if self.base is None else self.c + jnp.log((visits + self.base + 1.0) / self.base)
-        means = jnp.where(node.visits > 0, node.means, self.unvisited(node)[..., None])
+        means = jnp.where(node.visits > 0, node.means, self.untried_value(node)[..., None])
         return means + c * node.priors * jnp.sqrt(visits) / (1.0 + node.visits)
 
     def prepare_root(self, logits: Array, simulations: int, key: Array) -> tuple[Array, Root]:

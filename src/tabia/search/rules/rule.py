@@ -1,9 +1,9 @@
 """The base class of selection rules.
 
 A rule is a frozen dataclass. It scores the actions of a node; the legal action with the highest score is tried, the
-first one on a tie. It also owns the root: what is sampled before the search, how root actions are selected, and what
-the search recommends. Values are the mover's, in [-1, 1]. Scores are computed along the last axis, so a rule works on
-one node and on a batch alike. Axis letters: B batch, A actions.
+first one on a tie (see `ties.py`). It also owns the root: what is sampled before the search, how root actions are
+selected, and what the search recommends. Values are the mover's, in [-1, 1]. Scores are computed along the last axis,
+so a rule works on one node and on a batch alike. Axis letters: B batch, A actions.
 """
 
 from __future__ import annotations
@@ -61,9 +61,13 @@ class Rule(ABC):
         return Recommendation(node.visits, policy, policy)
 
 
-def select_action(scores: Array, legal: Array) -> Array:
-    """The legal action with the highest score, the first on a tie."""
-    return jnp.argmax(jnp.where(legal, scores, -jnp.inf), axis=-1).astype(jnp.int32)
+def select_action(scores: Array, legal: Array, order: Array | None = None) -> Array:
+    """The legal action with the highest score; on a tie the first, or the one with the highest `order` [..., A] > 0."""
+    masked = jnp.where(legal, scores, -jnp.inf)
+    if order is None:
+        return jnp.argmax(masked, axis=-1).astype(jnp.int32)
+    best = legal & (masked == masked.max(axis=-1, keepdims=True))
+    return jnp.argmax(jnp.where(best, order, 0), axis=-1).astype(jnp.int32)
 
 
 def action_numbers(node: View) -> Array:

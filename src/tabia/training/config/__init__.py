@@ -1,5 +1,5 @@
 """The configuration of a run.
 
-`schema` has every setting with its default and bounds, `toml` reads and writes them, `recipes` are named
-configurations.
+`schema` has every setting with its default and bounds, `checks` refuses what does not work together, `toml` reads and
+writes them, `recipes` are named configurations.
 """

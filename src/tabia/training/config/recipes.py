@@ -3,6 +3,11 @@
 A recipe is a configuration with a heading: `about` describes it, `expect` gives the time and the strength to expect,
 `device` is the hardware it is made for, and `source` names the publication that it reproduces, if any. Settings are
 written as in the config.toml of a run; those that are missing keep their defaults.
+
+A recipe may have variants, such as `sanz-villanueva-tictactoe@A`, which change some of its settings by dotted name:
+
+    [variants.A]
+    "learner.learning_rate" = 0.01
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from typing import Any
 
 import jax
 
+from tabia.core.text import quote
 from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.games.registry import is_of_library
@@ -22,7 +28,7 @@ from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
 
 ANY = "any"
-_HEADING = ("about", "expect", "device", "source")
+_HEADING = ("about", "expect", "device", "source", "variants")
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Recipe:
     expect: str
     source: str | None
     tables: dict[str, Any]
+    variants: tuple[str, ...] = ()  # names after @
+    fixed_game: bool = False  # a variant that is for this board alone
 
     @property
     def several(self) -> bool:
@@ -49,6 +57,8 @@ class Recipe:
     def config(self, game: str | None = None) -> Config:
         """The configuration for the recipe's game or a variant of it; other games are refused."""
         wanted = game or self.game
+        if self.fixed_game and make_game(wanted).id != make_game(self.game).id:
+            raise TrainingError(f"The recipe {self.name} is for {self.game}, not for {wanted}.")
         if self.game not in (ANY, wanted) and not self.is_for(make_game(wanted)):
             raise TrainingError(
                 f"The recipe {self.name} is for {self.game}, not for {wanted}. Recipes for {wanted}: "
@@ -65,11 +75,15 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Recipe:
-    """A recipe by its name."""
-    if name not in names():
-        raise settings.unknown("recipe", name, names())
-    text = (resources.files("tabia") / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    """A recipe by its name, or a variant of one by `NAME@VARIANT`."""
+    base, at, variant = name.partition("@")
+    if base not in names():
+        raise settings.unknown("recipe", base, names())
+    text = (resources.files("tabia") / "recipes" / f"{base}.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
+    variants = tables.get("variants", {})
+    changes = _variant(base, variant, variants) if at else {}
+    tables = _changed(tables, changes)
     return Recipe(
         name=name,
         game=tables["game"],
@@ -78,7 +92,27 @@ def load(name: str) -> Recipe:
         expect=tables["expect"],
         source=tables.get("source"),
         tables=tables,
+        variants=tuple(variants),
+        fixed_game="game" in changes,
     )
+
+
+def _variant(recipe: str, name: str, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The settings that a variant changes, by dotted name."""
+    if not variants:
+        raise TrainingError(f"The recipe {recipe} has no variants; got {quote(f'{recipe}@{name}')}.")
+    if name not in variants:
+        raise settings.unknown(f"variant of {recipe}", name, variants)
+    return variants[name]
+
+
+def _changed(tables: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Nested tables with some settings changed, by dotted name."""
+    tables = {name: dict(value) if isinstance(value, dict) else value for name, value in tables.items()}
+    for name, value in changes.items():
+        section, _, key = name.rpartition(".")
+        (tables.setdefault(section, {}) if section else tables)[key] = value
+    return tables
 
 
 def for_game(game: str) -> list[Recipe]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tabia.core.settings import bounded, check, one_of
-from tabia.core.text import quote
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
 from tabia.search.rules import RULES
+from tabia.training.config.checks import check_together
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -47,12 +47,23 @@ class SearchSettings:
     """PUCT: Dirichlet alpha is this divided by the number of legal moves."""
     dirichlet_alpha: float = bounded(0.0, 0.0, 1e6)
     """PUCT: Dirichlet alpha; 0: use dirichlet_total."""
+    untried_value: str = one_of("zero", "lowest", "parent")
+    """PUCT: the value of moves not tried yet: 0, the game's lowest score (Schulte 2021), or the mean of the node."""
+    own_visit: bool = True
+    """PUCT: N counts the node's own evaluation, not only the visits of its moves; false in Schulte 2021."""
     winning_moves_first: bool = False
     """Give a leaf with an immediately winning move the value of that win; not for games of chance."""
     transpositions: bool = False
     """Share nodes between equal positions."""
     cut_loops: bool = False
     """Score a position that repeats on the path instead of searching it again."""
+    cut_loops_history: bool = False
+    """Score a position that repeats an earlier one of the game, too; needs cut_loops or transpositions."""
+    reuse_tree: bool = False
+    """Keep the subtree of the move played for the next search, at most `simulations` nodes; not with gumbel.
+
+    An iteration starts with new trees, because its network may be another one.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +76,8 @@ class SelfPlaySettings:
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
     """The first moves of a game are sampled at `temperature`, the others at `temperature_end`."""
+    temperature_by: str = one_of("ply", "seat")
+    """`ply`: temperature_moves counts the moves of the game. `seat`: each seat's own moves (Schulte 2021)."""
     temperature_end: float = bounded(0.0, 0.0, 100.0)
     """0: play the move that the search selects."""
     temperature_switch: str = one_of("fixed", "random")
@@ -83,7 +96,12 @@ class SelfPlaySettings:
     revisit_candidates: int = bounded(16, 1, 1_000)
     """Sample this many positions and start at the most surprising one."""
     teacher: str = ""
-    """A player (random, greedy, initialize) that plays instead of the network; schedule it for the start of a run."""
+    """A player (random, greedy, initialize) that plays instead of the network; see teacher_games, or schedule it."""
+    teacher_games: int = bounded(0, 0, 1_000_000_000)
+    """The teacher plays this many games; the network learns from them once, they are discarded, and it takes over.
+
+    It then plays without passing a gate. 0: the teacher plays as long as `teacher` is set.
+    """
     epsilon: float = bounded(0.0, 0.0, 1.0)
     """The fraction of moves replaced by random ones; positions before one keep their search value as target."""
     resign_threshold: float = bounded(0.0, 0.0, 1.0)
@@ -123,7 +141,15 @@ class LearnerSettings:
     """[learner] The optimizer and the losses."""
 
     steps: int = bounded(16, 1, 1_000_000)
-    """Optimizer steps per iteration."""
+    """Optimizer steps per iteration, each on a fresh batch; unused with `epochs` or `steps_per_game`."""
+    epochs: int = bounded(0, 0, 1_000)
+    """Epochs per iteration over one sample from the replay buffer; 0: `steps` on fresh batches."""
+    sample_positions: int = bounded(0, 0, 1_000_000_000)
+    """Epochs: positions in that sample, drawn without repetition; 0: all that are ready."""
+    steps_per_game: float = bounded(0.0, 0.0, 1e6)
+    """Optimizer steps for each game that ended in the iteration, on fresh batches; 0: `steps`."""
+    train_every_games: int = bounded(0, 0, 1_000_000_000)
+    """Learn only in iterations in which the number of finished games passes a multiple of this; 0: in all."""
     batch_size: int = bounded(512, 1, 1_000_000)
     optimizer: str = one_of("adamw", "muon", "adam", "sgd")
     momentum: float = bounded(0.9, 0.0, 1.0)
@@ -158,6 +184,21 @@ class LearnerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SupervisedSettings:
+    """[supervised] Learning the best moves of a solved game instead of self-play; see `tabia.training.supervised`."""
+
+    positions: str = one_of("none", "tree", "distinct")
+    """`none`: self-play. `tree`: the nodes of the game tree, where a position counts as often as it is reached.
+
+    `distinct`: every position once. An iteration is `learner.epochs` over `learner.sample_positions` of them (0: all).
+    """
+    labels: str = one_of("first", "all")
+    """The move to learn: the first of the best moves, or all of them with equal probability."""
+    accuracy: float = bounded(0.0, 0.0, 1.0)
+    """End the run once the network names the move of this fraction of the positions; 0: never."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateSettings:
     """[gate] Whether a new network must beat the champion before it plays."""
 
@@ -169,6 +210,10 @@ class GateSettings:
     threshold: float = bounded(0.55, 0.0, 100.0)
     simulations: int = bounded(0, 0, 1_000_000)
     """Simulations per move of both sides; 0: as in self-play."""
+    search: str = one_of("gumbel", "run")
+    """How both sides search: `gumbel`, or by the run's own rule (`run`); without noise in either case."""
+    restore_on_refusal: bool = False
+    """Replace a refused network by the champion, weights and optimizer, instead of training it further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +231,8 @@ class EvaluationSettings:
     """Games against each opponent, fewer if `every` is 0 and time is short; 0: strength is never measured."""
     simulations: int = bounded(64, 0, 1_000_000)
     """Simulations per move of our side; 0: the network alone."""
+    search: str = one_of("gumbel", "run")
+    """How our side searches: `gumbel`, or by the run's own rule (`run`); without noise in either case."""
     positions: int = bounded(-1, -1, 1_000_000)
     """Positions compared with perfect play; 0: none; -1: 200 if the game is solved quickly."""
 
@@ -196,12 +243,20 @@ class CheckpointSettings:
 
     every: int = bounded(50, 1, 1_000_000)
     """Iterations between two checkpoints; one is also saved at the end and at Ctrl-C."""
+    every_games: int = bounded(0, 0, 1_000_000_000)
+    """Also save one when the number of finished games passes a multiple of this; 0: never."""
+    initial: bool = False
+    """Also save one before the first iteration, with the untrained network."""
+    accepted: bool = False
+    """Also save one for every network that passes the gate."""
     minutes: float = bounded(5.0, 0.0, 1e6)
     """Minutes after which a checkpoint is saved in any case."""
     resumable: int = bounded(2, 1, 1_000)
     """The newest checkpoints that can be resumed; older ones keep only their weights."""
     games: int = bounded(4, 0, 1_000)
     """Self-play games written to games/ per checkpoint."""
+    all_games: bool = False
+    """Write all self-play games, after every iteration; those that start after random moves cannot be written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,12 +272,17 @@ class Config:
     """Length of the run if minutes is 0; such a run can be reproduced bit for bit on a CPU."""
     minutes: float = bounded(0.0, 0.0, 1e6)
     """Length of the run by the clock, compilation included; schedules then follow the clock. 0: see iterations."""
+    games: int = bounded(0, 0, 1_000_000_000)
+    """End the run after this many finished games if that comes first; schedules then follow them. 0: no limit."""
+    loss_target: float = bounded(0.0, 0.0, 1e6)
+    """End the run once the total loss of an iteration is at most this; 0: never."""
     network: NetworkConfig = field(default_factory=tower)
     search: SearchSettings = SearchSettings()
     selfplay: SelfPlaySettings = SelfPlaySettings()
     targets: TargetSettings = TargetSettings()
     replay: ReplaySettings = ReplaySettings()
     learner: LearnerSettings = LearnerSettings()
+    supervised: SupervisedSettings = SupervisedSettings()
     gate: GateSettings = GateSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
@@ -233,7 +293,7 @@ class Config:
         check(self, error=TrainingError)
         for section in SECTIONS:
             check(getattr(self, section), section=section, error=TrainingError)
-        _check_together(self)
+        check_together(self)
 
     def at(self, progress: float) -> Config:
         """The configuration as scheduled for this progress, from 0 to 1."""
@@ -247,6 +307,22 @@ class Config:
     def scheduled(self, progress: float) -> dict[str, Any]:
         """The values that `schedule` sets at this progress."""
         return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
+
+    @property
+    def without_teacher(self) -> Config:
+        """The configuration after the teacher's games."""
+        return self.changed({"selfplay.teacher": "", "selfplay.teacher_games": 0})
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether the run learns solved positions instead of games."""
+        return self.supervised.positions != "none"
+
+    @property
+    def length(self) -> str:
+        """The length of the run in words."""
+        length = f"{self.minutes:.4g} minutes" if self.minutes else f"{self.iterations:,} iterations"
+        return f"{self.games:,} games, or {length}" if self.games else length
 
     def changed(self, changes: Mapping[str, Any]) -> Config:
         """A copy with some settings changed, by dotted name."""
@@ -264,61 +340,8 @@ SECTIONS: dict[str, type[Any]] = {
     "targets": TargetSettings,
     "replay": ReplaySettings,
     "learner": LearnerSettings,
+    "supervised": SupervisedSettings,
     "gate": GateSettings,
     "evaluation": EvaluationSettings,
     "checkpoints": CheckpointSettings,
 }
-
-
-FIXED = frozenset(
-    {
-        "game",
-        "other_boards",
-        "recipe",
-        "seed",
-        "iterations",
-        "minutes",
-        "selfplay.games",
-        "selfplay.plies",
-        "gate.kind",
-        "replay.place",
-        "learner.optimizer",
-        "learner.gradient_clip",
-        "learner.weight_decay",
-    }
-)
-"""Settings that decide the shapes of arrays, or what the run is, and cannot be scheduled."""
-
-
-def _check_together(config: Config) -> None:
-    if not isinstance(config.other_boards, tuple) or not all(isinstance(board, str) for board in config.other_boards):
-        raise TrainingError(f"other_boards must be a list of game ids; got {quote(config.other_boards)}.")
-    if config.other_boards and not config.network.any_size:
-        raise TrainingError("other_boards needs a network for any size of board: --set network=any_size.")
-    if config.learner.value_loss == "cross_entropy" and config.network.value != "wdl":
-        raise TrainingError("learner.value_loss='cross_entropy' needs a network with value='wdl'.")
-    if config.gate.kind == "score" and not 0 < config.gate.threshold < 1:
-        raise TrainingError(f"gate.threshold is a fraction of the points, such as 0.55; got {config.gate.threshold}.")
-    if config.gate.kind == "sequential" and not 0.5 < config.gate.threshold < 1:
-        raise TrainingError(
-            f"gate.threshold is the score that the sequential test looks for, above 0.5; got {config.gate.threshold}."
-        )
-    for name, steps in config.schedule:
-        if name in FIXED or name.startswith("network."):
-            raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
-        if not _are_steps(steps):
-            raise TrainingError(f"The schedule of {name} must start at 0 and rise, such as [[0.0, 16], [0.5, 32]].")
-    for start in config.changes if config.schedule else ():
-        replace(config, schedule=()).changed(
-            config.scheduled(start)
-        )  # refuses settings that do not work together there
-
-
-def _are_steps(steps: Any) -> bool:
-    """Whether these are (progress, value) pairs that start at 0 and rise."""
-    if not isinstance(steps, tuple) or not all(isinstance(step, tuple) and len(step) == 2 for step in steps):
-        return False
-    starts = [start for start, _ in steps]
-    if not all(type(start) in (int, float) for start in starts):
-        return False
-    return bool(starts) and starts[0] == 0 and starts == sorted(starts)

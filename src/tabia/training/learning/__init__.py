@@ -1,6 +1,7 @@
 """Learning: batches from replay samples, the terms of the loss, the optimizer, and compiled training steps.
 
 batch       samples as the network sees them, in a random symmetry
+epochs      one sample visited several times in mini-batches
 losses      the terms of the loss
 optimizer   the optimizer and the learning rate schedule
 learner     training steps and the train state

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tabia.games.game import Game
+from tabia.games.game import Game, State
 from tabia.training.selfplay.replay import Samples, expand_policy
 
 
@@ -47,14 +47,18 @@ def make_batch(
     *,
     symmetries: bool,
     auxiliary: Mapping[str, MakeTarget] | None = None,
+    observe: Callable[[State], Array] | None = None,
 ) -> Batch:
-    """Samples as the network sees them, with auxiliary targets; each in a random symmetry if `symmetries`."""
+    """Samples as the network sees them, with auxiliary targets; each in a random symmetry if `symmetries`.
+
+    `observe` turns a state into the network's planes; the default is the game's own observation.
+    """
     plies = samples.plies
     mover = jax.vmap(game.mover)(plies.states)
     search_values = jnp.where(plies.valued[:, None], plies.values, samples.outcome)
     targets = {name: make_target(game, samples) for name, make_target in (auxiliary or {}).items()}
     batch = Batch(
-        observations=jax.vmap(game.observe)(plies.states),
+        observations=jax.vmap(observe or game.observe)(plies.states),
         legal=jax.vmap(game.legal)(plies.states),
         policy=expand_policy(plies.policy, plies.policy_actions, game.num_actions),
         outcome=from_mover(samples.outcome, mover),

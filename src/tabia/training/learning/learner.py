@@ -1,6 +1,7 @@
 """The learner: compiled training steps on samples from the replay buffer.
 
-The learning rate is an argument of every call, so that one program serves a whole schedule.
+Steps take fresh batches, or the mini-batches of some epochs over one sample. The learning rate is an argument of every
+call, so that one program serves a whole schedule.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from tabia.games.game import Game
 from tabia.networks import Network, Tree, Variables, compute_type
 from tabia.training.config.schema import LearnerSettings, TargetSettings
 from tabia.training.learning.batch import Batch, make_batch
+from tabia.training.learning.epochs import EpochSample, draw_epochs
 from tabia.training.learning.losses import Losses, LossTerm, compute_losses, make_terms
 from tabia.training.learning.optimizer import l2_loss, make_optimizer
 from tabia.training.selfplay.replay import ReplayBuffer, Samples, host_of, sample
 
-Source = ReplayBuffer | Samples  # the replay buffer, or the samples of all steps, drawn on the host
+Source = ReplayBuffer | Samples | EpochSample
+"""The replay buffer; or the samples of some steps, drawn on the host; or one sample for some epochs."""
 
 
 class TrainState(NamedTuple):
@@ -56,10 +59,17 @@ class Learner:
         )
 
     def learn(
-        self, train_state: TrainState, buffer: ReplayBuffer, key: Array, learning_rate: float
+        self, train_state: TrainState, buffer: ReplayBuffer, key: Array, learning_rate: float, steps: int | None = None
     ) -> tuple[TrainState, Losses]:
-        """`settings.steps` training steps, and the mean losses; `train_state` is donated."""
+        """Some training steps, and the mean losses; `train_state` is donated.
+
+        With epochs, all their mini-batches; otherwise `steps`, by default `settings.steps`, on fresh batches.
+        """
         rate = jnp.float32(learning_rate)
+        if self.settings.epochs:
+            return self.learn_epochs(train_state, self._draw_epochs(buffer, key), key, learning_rate)
+        if steps is not None:
+            return self._learn_steps(train_state, buffer, key, rate, steps)
         source = buffer if host_of(buffer) is None else jax.device_put(_sample_all(self, buffer, key), jax.devices()[0])
         if jax.default_backend() != "cpu":
             return _learn(self, train_state, source, key, rate)
@@ -70,14 +80,26 @@ class Learner:
             found.append(losses)
         return train_state, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
+    def learn_epochs(
+        self, train_state: TrainState, epochs: EpochSample, key: Array, learning_rate: float
+    ) -> tuple[TrainState, Losses]:
+        """All mini-batches of these epochs, and the mean losses; `train_state` is donated."""
+        steps = epochs.steps(self.settings.batch_size)
+        return self._run(train_state, epochs, key, jnp.float32(learning_rate), 0, steps)
+
     def lowered(self, train_state: TrainState, buffer: ReplayBuffer, key: Array) -> jax.stages.Lowered | None:
-        """`learn` for arguments of these shapes, ready to compile; None if the replay buffer is on the host."""
-        if host_of(buffer) is not None:
+        """`learn` for arguments of these shapes, ready to compile; None if samples are drawn on the host."""
+        source: Source = buffer
+        if self.settings.epochs:
+            source = jax.eval_shape(lambda: draw_epochs(buffer, key, self.settings, self.window, last=self._needs_last))
+        elif host_of(buffer) is not None:
             return None
-        rate = jnp.float32(0.0)
-        if jax.default_backend() != "cpu":
-            return _learn.lower(self, train_state, buffer, key, rate)
-        return _learn_step.lower(self, train_state, buffer, key, jnp.int32(0), rate)
+        rate, zero = jnp.float32(0.0), jnp.int32(0)
+        if jax.default_backend() == "cpu":
+            return _learn_step.lower(self, train_state, source, key, zero, rate)
+        if self.settings.epochs or self.settings.steps_per_game:
+            return _learn_many.lower(self, train_state, source, key, rate, zero, zero)
+        return _learn.lower(self, train_state, source, key, rate)
 
     @cached_property
     def terms(self) -> tuple[LossTerm, ...]:
@@ -91,13 +113,57 @@ class Learner:
 
     def sample(self, buffer: ReplayBuffer, key: Array) -> Samples:
         """Samples for one step."""
-        final = any(term.needs_final_state for term in self.terms)
-        return sample(buffer, key, self.settings.batch_size, self.window, last=final)
+        return sample(buffer, key, self.settings.batch_size, self.window, last=self._needs_last)
 
-    def make_batch(self, samples: Samples, key: Array) -> Batch:
-        """Samples with the targets of all terms."""
+    def make_batch(self, samples: Samples, key: Array, *, symmetries: bool | None = None) -> Batch:
+        """Samples with the targets of all terms, in random symmetries as the settings or the argument say."""
         targets = {term.name: term.make_target for term in self.terms}
-        return make_batch(self.game, samples, key, symmetries=self.settings.symmetries, auxiliary=targets)
+        return make_batch(
+            self.game,
+            samples,
+            key,
+            symmetries=self.settings.symmetries if symmetries is None else symmetries,
+            auxiliary=targets,
+            observe=partial(self.network.observe, self.game),
+        )
+
+    @property
+    def _needs_last(self) -> bool:
+        return any(term.needs_final_state for term in self.terms)
+
+    def _draw_epochs(self, buffer: ReplayBuffer, key: Array) -> EpochSample:
+        epochs = draw_epochs(buffer, key, self.settings, self.window, last=self._needs_last)
+        return epochs if host_of(buffer) is None else jax.device_put(epochs, jax.devices()[0])
+
+    def _learn_steps(
+        self, train_state: TrainState, buffer: ReplayBuffer, key: Array, rate: Array, steps: int
+    ) -> tuple[TrainState, Losses]:
+        """Steps on fresh batches; those of a buffer on the host are drawn for `settings.steps` steps at once."""
+        if host_of(buffer) is None:
+            return self._run(train_state, buffer, key, rate, 0, steps)
+        found: list[tuple[int, Losses]] = []
+        for first in range(0, steps, self.settings.steps):
+            count = min(self.settings.steps, steps - first)
+            source = jax.device_put(_sample_all(self, buffer, key, jnp.int32(first)), jax.devices()[0])
+            train_state, losses = self._run(train_state, source, key, rate, first, count)
+            found.append((count, losses))
+        return train_state, jax.tree.map(
+            lambda *means: sum(count * mean for (count, _), mean in zip(found, means, strict=True)) / steps,
+            *(losses for _, losses in found),
+        )
+
+    def _run(
+        self, train_state: TrainState, source: Source, key: Array, rate: Array, first: int, count: int
+    ) -> tuple[TrainState, Losses]:
+        """The steps from number `first` on, as many as `count`, and their mean losses."""
+        if jax.default_backend() != "cpu":
+            return _learn_many(self, train_state, source, key, rate, jnp.int32(first), jnp.int32(count))
+        found: list[Losses] = []
+        for index in range(first, first + count):
+            train_state, losses = _learn_step(self, train_state, source, key, jnp.int32(index), rate)
+            found.append(losses)
+        # In NumPy: a stack of this many arrays would be compiled anew for every number of steps.
+        return train_state, jax.tree.map(lambda *values: np.mean([np.asarray(value) for value in values]), *found)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -111,16 +177,41 @@ def _learn(
     return train_state, jax.tree.map(jnp.mean, found)
 
 
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _learn_many(
+    learner: Learner,
+    train_state: TrainState,
+    source: Source,
+    key: Array,
+    learning_rate: Array,
+    first: Array,
+    count: Array,
+) -> tuple[TrainState, Losses]:
+    """Steps in one program whose number is an argument."""
+
+    def step(index: Array, carry: tuple[TrainState, Losses]) -> tuple[TrainState, Losses]:
+        train_state, losses = learn_step(learner, carry[0], source, key, index, learning_rate)
+        return train_state, jax.tree.map(jnp.add, carry[1], losses)
+
+    like = jax.eval_shape(partial(learn_step, learner), train_state, source, key, first, learning_rate)[1]
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
+    train_state, total = jax.lax.fori_loop(first, first + count, step, (train_state, nothing))
+    return train_state, jax.tree.map(lambda leaf: leaf / count, total)
+
+
 @partial(jax.jit, static_argnums=0)
-def _sample_all(learner: Learner, buffer: ReplayBuffer, key: Array) -> Samples:
-    """The samples of all steps [S, N, ...], drawn where the buffer is."""
-    return jax.vmap(lambda index: _samples_at(learner, buffer, key, index))(jnp.arange(learner.settings.steps))
+def _sample_all(learner: Learner, buffer: ReplayBuffer, key: Array, first: Array | int = 0) -> Samples:
+    """The samples of `settings.steps` steps from number `first` on, [S, N, ...], drawn where the buffer is."""
+    indices = jnp.arange(learner.settings.steps) + first
+    return jax.vmap(lambda index: _samples_at(learner, buffer, key, index))(indices)
 
 
 def _samples_at(learner: Learner, source: Source, key: Array, index: Array) -> Samples:
     """The samples of one step, the same wherever they are drawn."""
+    if isinstance(source, EpochSample):
+        return source.at(index, learner.settings.batch_size)
     if isinstance(source, Samples):
-        return jax.tree.map(lambda leaf: leaf[index], source)
+        return jax.tree.map(lambda leaf: leaf[index % learner.settings.steps], source)
     sample_key = jax.random.split(jax.random.fold_in(key, index), 3)[0]
     return learner.sample(source, sample_key)
 

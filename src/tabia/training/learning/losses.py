@@ -105,6 +105,35 @@ class PolicyLoss(LossTerm):
         )
 
 
+class MoveClassLoss(LossTerm):
+    """Cross-entropy of the move among all actions and one more class, that the game is over (Goldberg & Ishay 2017).
+
+    Metrics: `agreement`, how often the network and the target have the same first class.
+    """
+
+    name = "policy"
+
+    def __call__(self, outputs: Outputs, batch: Batch) -> TermValue:
+        """The loss is 0 at the target."""
+        logits, target = classes(outputs, batch)
+        entropy = -jnp.sum(target * jnp.log(jnp.maximum(target, 1e-9)), axis=-1)
+        loss = -jnp.sum(target * jax.nn.log_softmax(logits), axis=-1) - entropy
+        agreement = (jnp.argmax(logits, axis=-1) == jnp.argmax(target, axis=-1)).astype(jnp.float32)
+        return TermValue(
+            weighted_mean(loss, batch.policy_weight), {"agreement": weighted_mean(agreement, batch.policy_weight)}
+        )
+
+
+def classes(outputs: Outputs, batch: Batch) -> tuple[Array, Array]:
+    """Logits and targets [N, A + 1] over all actions and the end of the game; [N, A] without `network.over_class`."""
+    target = batch.policy / jnp.maximum(batch.policy.sum(axis=-1, keepdims=True), 1e-6)
+    if "over" not in outputs.auxiliary:
+        return outputs.logits, target
+    over = (~batch.legal.any(axis=-1, keepdims=True)).astype(jnp.float32)
+    logits = jnp.concatenate([outputs.logits, outputs.auxiliary["over"]], axis=-1)
+    return logits, jnp.concatenate([target, over], axis=-1)
+
+
 class ValueLoss(LossTerm):
     """Squared error of every seat's value, or the cross-entropy of win, draw and loss."""
 
@@ -159,7 +188,8 @@ class FinalPositionLoss(LossTerm):
 def make_terms(network: NetworkConfig, learner: LearnerSettings, targets: TargetSettings) -> tuple[LossTerm, ...]:
     """The terms for a network: policy and value, and one for each auxiliary head."""
     auxiliary = (FinalPositionLoss(learner, targets),) if network.final_position else ()
-    return (PolicyLoss(learner, targets), ValueLoss(learner, targets), *auxiliary)
+    policy = MoveClassLoss(learner, targets) if network.over_class else PolicyLoss(learner, targets)
+    return (policy, ValueLoss(learner, targets), *auxiliary)
 
 
 def compute_losses(terms: Sequence[LossTerm], outputs: Outputs, batch: Batch) -> Losses:

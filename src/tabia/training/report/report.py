@@ -101,13 +101,13 @@ def compose(found: Contents, *, network: str) -> str:
 def _about(found: Contents, network: str) -> str:
     config, game = found.config, found.game
     last = found.lines[-1] if found.lines else {"iteration": 0, "seconds": 0.0, "total_games": 0, "positions": 0}
-    planned = f"{config.minutes:.4g} minutes" if config.minutes else f"{config.iterations:,} iterations"
     rows = [
         ("game", markdown(f"{game.id}, version {game.version}: {game.title}")),
         ("recipe, seed", markdown(f"{config.recipe}, {config.seed}")),
         (
             "length",
-            f"{last['iteration']:,} iterations in {last['seconds'] / 60:.1f} minutes of wall clock; planned: {planned}",
+            f"{last['iteration']:,} iterations in {last['seconds'] / 60:.1f} minutes of wall clock; "
+            f"planned: {config.length}",
         ),
         ("played", f"{last['total_games']:,} games, {last['positions']:,} positions"),
         ("search", f"{config.search.rule}, {config.search.simulations} simulations per move"),

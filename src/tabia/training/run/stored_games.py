@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordFile
 from tabia.games.game import Game
 from tabia.games.session import Session
+from tabia.training.iteration import IterationResult
 from tabia.training.observers import BaseObserver
 from tabia.training.plan import Plan
 from tabia.training.run.directory import RunDirectory
@@ -46,9 +47,20 @@ class StoredGames(BaseObserver):
         if training.saved == iteration and not (training.run.games / f"{iteration}.txt").exists():
             self.on_save(training)
 
+    def on_iteration(self, training: Training, result: IterationResult) -> dict[str, Any]:
+        """Write all games that ended in the iteration, if the run keeps all."""
+        iteration, plan = training.counters.iteration, Plan(training.config)
+        if not training.config.checkpoints.all_games or plan.game.chance:
+            return {}
+        turn = (iteration - 1) % len(plan.boards)
+        board, buffer = plan.boards[turn], training.state.boards[turn].buffer
+        found = games(board.game, buffer, None, player=f"self-play@{iteration}", new=board.config.selfplay.plies)
+        store(training.run, iteration, found)
+        return {}
+
     def on_save(self, training: Training) -> None:
         plan, count = Plan(training.config), training.config.checkpoints.games
-        if not count or plan.game.chance:
+        if not count or plan.game.chance or training.config.checkpoints.all_games:
             return
         iteration = training.counters.iteration
         found = games(
@@ -68,12 +80,17 @@ class _Moves(NamedTuple):
     scores: np.ndarray  # float[W, B, P] in [-1, 1]
 
 
-def games(game: Game, buffer: ReplayBuffer, count: int, *, player: str, rows: int | None = None) -> list[Record]:
-    """The newest games, at most `count`, played from the initial position to the end within the newest `rows`."""
+def games(
+    game: Game, buffer: ReplayBuffer, count: int | None, *, player: str, rows: int | None = None, new: int | None = None
+) -> list[Record]:
+    """The newest games, at most `count`, played from the initial position to the end within the newest `rows`.
+
+    With `new`, only those that ended within that many of the newest rows.
+    """
     moves = _moves(buffer, rows)
     row, lane = np.nonzero(moves.ended & (moves.opening == 0))
-    complete = moves.ply[row, lane] <= row
-    places = list(zip(row[complete], lane[complete], strict=True))[-count:]
+    complete = (moves.ply[row, lane] <= row) & (row >= len(moves.ended) - (new or len(moves.ended)))
+    places = list(zip(row[complete], lane[complete], strict=True))[-(count or len(row)) :]
     return [_record(game, moves, int(row), int(lane), player) for row, lane in places]
 
 

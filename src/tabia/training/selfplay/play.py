@@ -21,10 +21,12 @@ from tabia.players.search import build_search
 from tabia.search import Search
 from tabia.search.evaluators import random_actions, step
 from tabia.search.result import visit_policy
+from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.rules import make_rule
-from tabia.search.tree import root_view
+from tabia.search.search import init_tree
+from tabia.search.tree import NO_CHILD, Tree, root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.selfplay.openings import Lanes, Revisits, new_games, restart, with_revisits
+from tabia.training.selfplay.openings import Kept, Lanes, Revisits, new_games, restart, with_revisits
 from tabia.training.selfplay.replay import compress_policy
 
 
@@ -84,6 +86,7 @@ def make_search(game: Game, network: Network, settings: SearchSettings, simulati
         winning_moves_first=settings.winning_moves_first,
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
+        reuse_nodes=simulations if settings.reuse_tree else 0,
     )
 
 
@@ -107,13 +110,23 @@ def _play(
         lanes = restart(selfplay.game, lanes, pool, index)
         return play_ply(selfplay, weights, lanes, jax.random.fold_in(play_key, index))
 
-    return jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
+    if selfplay.search.reuse_tree and not selfplay.settings.teacher:
+        lanes = lanes._replace(kept=_no_trees(selfplay, weights, lanes.states))
+    lanes, plies = jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
+    return lanes._replace(kept=None), plies
+
+
+def _no_trees(selfplay: SelfPlay, weights: Any, states: State) -> Kept:
+    """Trees of one node each, from which nothing is kept."""
+    how = make_search(selfplay.game, selfplay.network, selfplay.search, selfplay.search.simulations)
+    tree = init_tree(how, weights, states, jax.random.key(0))
+    return Kept(tree, jnp.full(tree.faults.shape, NO_CHILD, jnp.int32))
 
 
 def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Lanes, Plies]:
     """One move in every lane."""
     search_key, move_key, chance_key = jax.random.split(key, 3)
-    searched, full_search = search(selfplay, weights, lanes.states, search_key)
+    searched, full_search = search(selfplay, weights, lanes, search_key)
     action, explored = choose(selfplay, searched, lanes, move_key)
     after = step(selfplay.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(selfplay.game.over)(after), selfplay.game.scale(jax.vmap(selfplay.game.scores)(after))
@@ -137,7 +150,15 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         policy_actions=policy_actions,
     )
     # A ply of -1 marks a resigned game for `restart`.
-    return lanes._replace(states=after, ply=jnp.where(resigned, -1, lanes.ply + 1)), plies
+    return (
+        lanes._replace(
+            states=after,
+            ply=jnp.where(resigned, -1, lanes.ply + 1),
+            track=lanes.track.after(selfplay.game, lanes.states, lanes.ply),
+            kept=None if searched.tree is None else Kept(searched.tree, child_of(searched.tree, action)),
+        ),
+        plies,
+    )
 
 
 class Searched(NamedTuple):
@@ -148,16 +169,21 @@ class Searched(NamedTuple):
     values: Array  # float32[B, P]
     prior: Array  # float32[B, A] the evaluator's policy, 0 for illegal moves
     legal: Array  # bool[B, A]
+    tree: Tree | None = None  # if the next search reuses it
 
 
-def search(selfplay: SelfPlay, weights: Any, states: State, key: Array) -> tuple[Searched, Array]:
+def search(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[Searched, Array]:
     """Search every position, either in full or fast (one draw for the whole batch); whether it was in full."""
     settings = selfplay.search
     if selfplay.settings.teacher:
-        return teach(selfplay, states, key), jnp.array(True)
+        return teach(selfplay, lanes.states, key), jnp.array(True)
 
     def searched(simulations: int) -> Searched:
-        result = make_search(selfplay.game, selfplay.network, settings, simulations).run_unchecked(weights, states, key)
+        how = make_search(selfplay.game, selfplay.network, settings, simulations)
+        if lanes.kept is None:
+            result = how.run_unchecked(weights, lanes.states, key, lanes.track.past)
+        else:
+            result = continue_unchecked(how, weights, *lanes.kept, lanes.states, key, lanes.track.past)
         root = root_view(result.tree)
         return Searched(
             action=result.action,
@@ -165,6 +191,7 @@ def search(selfplay: SelfPlay, weights: Any, states: State, key: Array) -> tuple
             values=result.values,
             prior=jnp.where(root.legal, root.priors, 0.0),
             legal=root.legal,
+            tree=None if lanes.kept is None else result.tree,
         )
 
     if not settings.fast_simulations:
@@ -198,12 +225,19 @@ def choose(selfplay: SelfPlay, searched: Searched, lanes: Lanes, key: Array) -> 
             return searched.action
         return jax.random.categorical(key, jnp.log(searched.policy) / temperature, axis=-1).astype(jnp.int32)
 
-    early = lanes.ply < lanes.until
+    early = _moves_before(selfplay.game, lanes) < lanes.until
     action = jnp.where(early, sampled(settings.temperature, early_key), sampled(settings.temperature_end, late_key))
     if not settings.epsilon:
         return action, jnp.zeros(action.shape, bool)
     explored = jax.random.uniform(epsilon_key, action.shape) < settings.epsilon
     return jnp.where(explored, random_actions(random_key, searched.legal), action), explored
+
+
+def _moves_before(game: Game, lanes: Lanes) -> Array:
+    """int32[B]: the moves of the game so far, or if they are counted by seat, the mover's own."""
+    if lanes.track.moves is None:
+        return lanes.ply
+    return jnp.take_along_axis(lanes.track.moves, jax.vmap(game.mover)(lanes.states)[:, None], axis=1)[:, 0]
 
 
 def resign(selfplay: SelfPlay, lanes: Lanes, values: Array, scores: Array) -> tuple[Array, Array]:

@@ -61,6 +61,11 @@ def make_buffer(plies: Plies, rows: int, host: jax.Device | None = None) -> Repl
         return buffer if host is None else jax.device_put(buffer, host)
 
 
+def emptied(buffer: ReplayBuffer) -> ReplayBuffer:
+    """The buffer without its positions, where it is."""
+    return buffer._replace(ready=buffer.ready & False, rows=buffer.rows * 0)
+
+
 def host_of(buffer: ReplayBuffer) -> jax.Device | None:
     """The host device of a buffer, None if it is on the default device."""
     (place,) = buffer.ready.devices()
@@ -180,8 +185,13 @@ def sample(buffer: ReplayBuffer, key: Array, count: int, window: int, *, last: b
     ready = buffer.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
     row, column = (jnp.take_along_axis(places, first, axis=0)[0] for places in (rows, columns))
+    return take(buffer, row, column, last=last)
+
+
+def take(buffer: ReplayBuffer, row: Array, column: Array, *, last: bool = False) -> Samples:
+    """The positions at these places [N], with weight 0 where they are not ready."""
     plies = jax.tree.map(lambda leaf: leaf[row, column], buffer.plies)
-    found = Samples(plies, buffer.outcome[row, column], ready.any(axis=0).astype(jnp.float32))
+    found = Samples(plies, buffer.outcome[row, column], buffer.ready[row, column].astype(jnp.float32))
     if not last:
         return found
     left = buffer.left[row, column].astype(jnp.int32)
@@ -197,12 +207,28 @@ def draw_places(buffer: ReplayBuffer, key: Array, shape: tuple[int, ...], window
     return (buffer.rows - 1 - back) % capacity, jax.random.randint(lane_key, shape, 0, lanes)
 
 
+def shuffled_places(buffer: ReplayBuffer, key: Array, count: int, window: int) -> tuple[Array, Array, Array]:
+    """Rows and columns [N] of `count` ready positions in random order, none twice, and how many there are.
+
+    If the newest `window` rows have fewer, the places after those are of positions that are not ready.
+    """
+    rows, ready = _newest(buffer, window)
+    draws = jnp.where(ready, jax.random.uniform(key, ready.shape), 2.0).reshape(-1)
+    order, lanes = jnp.argsort(draws)[:count], ready.shape[1]
+    return rows[order // lanes], order % lanes, jnp.minimum(ready.sum(), order.shape[0])
+
+
 def ready_positions(buffer: ReplayBuffer, window: int) -> Array:
     """How many positions of the newest `window` rows are ready."""
+    return jnp.sum(_newest(buffer, window)[1])
+
+
+def _newest(buffer: ReplayBuffer, window: int) -> tuple[Array, Array]:
+    """The newest `window` rows [R], newest first, and which of their positions are ready [R, B]."""
     capacity = buffer.ready.shape[0]
-    rows = (buffer.rows - 1 - jnp.arange(min(window, capacity))) % capacity
-    written = jnp.arange(min(window, capacity)) < buffer.rows
-    return jnp.sum(buffer.ready[rows] & written[:, None])
+    back = jnp.arange(min(window, capacity))
+    rows = (buffer.rows - 1 - back) % capacity
+    return rows, buffer.ready[rows] & (back < buffer.rows)[:, None]
 
 
 # A policy over the 4,448 actions of the large star takes 9 kB in half precision, and rarely has more than a hundred

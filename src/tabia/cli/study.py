@@ -1,0 +1,246 @@
+"""`tabia study`: list, run and report studies, which repeat published experiments."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabia.cli import interrupts, printing
+from tabia.cli.options import Json
+from tabia.cli.printing import escape
+
+if TYPE_CHECKING:
+    from tabia.studies import StudyDirectory
+    from tabia.studies.part import Save
+    from tabia.studies.registry import AnyStudy
+    from tabia.studies.runner import Observe, Run
+
+app = typer.Typer(no_args_is_help=True, help="Repeat published experiments and compare the results.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A study; `tabia study list` lists them.")]
+ScaleName = Annotated[
+    str, typer.Option("--scale", help="tiny: seconds; quick: ten minutes on two cores; full: the real thing.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Study directory; default: studies/NAME-SCALE.")]
+StudySeed = Annotated[int, typer.Option("--seed", min=0, max=2**20, help="The first random seed.")]
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="PART", help="Run only this part; repeatable, * matches any text.")
+]
+Slim = Annotated[bool, typer.Option("--slim", help="Of finished training runs keep only the weights, as float16.")]
+Parts = Annotated[bool, typer.Option("--parts", help="List the parts instead, with their state.")]
+Publish = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Copy the tables and figures to DIR/NAME, and update DIR/index.md.")
+]
+Png = Annotated[bool, typer.Option("--png", help="Draw the figures as PNG instead of SVG.")]
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the studies with their question and source."""
+    from tabia.studies import registry
+
+    every = [registry.load(name) for name in registry.names()]
+    if as_json:
+        printing.print_json(
+            [{"name": one.name, "version": one.version, "question": one.question, "source": str(one.source)}
+             for one in every]
+        )  # fmt: skip
+        return
+    console = printing.console()
+    for one in every:
+        console.print(f"[bold]{one.name}[/]  ({escape(str(one.source))})")
+        console.print(f"  {escape(one.question)}")
+    typer.echo("\nRun one with `tabia study run NAME`.", err=True)
+
+
+@app.command()
+def run(
+    name: Name,
+    scale: ScaleName = "quick",
+    out: Out = None,
+    seed: StudySeed = 0,
+    only: Only = None,
+    slim: Slim = False,
+    parts: Parts = False,
+) -> None:
+    """Run a study, or the rest of it. Ctrl-C stops and saves; the same command resumes.
+
+    Several processes may run parts of one study in the same directory at once.
+
+    Examples:
+      [bold]tabia study run bandits[/]
+      [bold]tabia study run tictactoe-mcts --scale full --out studies/mcts[/]
+      [bold]tabia study run connect-width --scale full --only 'train-7-*'[/]
+    """
+    from tabia.studies import StudyDirectory, registry, report, runner
+    from tabia.studies.part import Stopped
+
+    study = registry.load(name)
+    chosen = study.scale(scale)
+    directory = StudyDirectory(out or Path("studies") / f"{name}-{scale}")
+    if parts:
+        _list_parts(study, directory, scale, seed, only or [])
+        return
+    resume = _command(name, scale, directory.path, seed, only or [], slim)
+    control = _Interrupts()
+    with _saving(resume), _progress() as observe:
+        try:
+            done = runner.run(
+                study, directory, chosen, seed=seed, only=only or [], slim=slim, control=control, observe=observe
+            )
+        except Stopped:
+            typer.echo(interrupts.line(control.status, f"Continue with: {resume}"), err=True)
+            raise typer.Exit(control.status) from None
+        written = report.write(study, directory)
+    _print(done, written)
+
+
+@app.command("report")
+def report_(
+    name: Name,
+    scale: ScaleName = "quick",
+    out: Out = None,
+    publish: Publish = None,
+    png: Png = False,
+) -> None:
+    """Write the tables and figures of a study again, from its stored results."""
+    from tabia.studies import StudyDirectory, publication, registry, report
+
+    study = registry.load(name)
+    directory = StudyDirectory(out or Path("studies") / f"{name}-{scale}")
+    written = report.write(study, directory, format="png" if png else "svg")
+    if publish is not None:
+        written = [*publication.publish(study, directory, publish), publication.write_index(publish)]
+    for path in written:
+        typer.echo(path)
+    _note_figures()
+
+
+@app.command()
+def index(path: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of published results.")]) -> None:
+    """Write DIR/index.md: every published value, ours and the verdict, from DIR/*/results.csv."""
+    from tabia.studies import publication
+
+    typer.echo(publication.write_index(path))
+
+
+def _command(name: str, scale: str, out: Path, seed: int, only: Sequence[str], slim: bool) -> str:
+    """The command that resumes a study."""
+    words = ["tabia", "study", "run", name, "--scale", scale, "--out", str(out)]
+    words += ["--seed", str(seed)] if seed else []
+    words += [word for part in only for word in ("--only", part)] + (["--slim"] if slim else [])
+    return shlex.join(words)
+
+
+@contextmanager
+def _saving(resume: str) -> Iterator[None]:
+    """On a signal, say how to resume; what a part must save, it saves itself."""
+    sentence = f"Continue with: {resume}"
+    with interrupts.on_interrupt(lambda number: sentence, too_late=lambda: sentence):
+        yield
+
+
+class _Interrupts:
+    """The signals of this process for the part in progress; a `Control` without its import at start."""
+
+    def __init__(self) -> None:
+        self.number = 2
+
+    @property
+    def status(self) -> int:
+        """The exit status after a signal."""
+        return 128 + self.number
+
+    def progress(self, done: float, total: float) -> None:
+        """Shown by the observer of the run."""
+
+    def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
+        def noted(number: int) -> str | None:
+            self.number = number
+            return save(number)
+
+        return interrupts.on_interrupt(noted, seconds=seconds)
+
+
+@contextmanager
+def _progress() -> Iterator[Observe]:
+    """A bar with the remaining time on a terminal, a line per part elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as shown:
+        task = shown.add_task("", total=None)
+        yield lambda part, done, total: shown.update(task, description=part, completed=done, total=total)
+
+
+class _Lines:
+    """One line when a part starts, with an estimate of the remaining time."""
+
+    def __init__(self) -> None:
+        self._part, self._started, self._before = "", time.monotonic(), 0.0
+
+    def __call__(self, part: str, done: float, total: float) -> None:
+        if part == self._part:
+            return
+        left = ""
+        if done > self._before:
+            spent = time.monotonic() - self._started
+            left = f", about {spent / (done - self._before) * (total - done) / 60:.1f} minutes left"
+        if not self._part:
+            self._before = done
+        self._part = part
+        typer.echo(f"{part} ({100 * done / max(total, 1e-9):.0f}% done{left})", err=True)
+
+
+def _print(done: Run, written: Sequence[Path]) -> None:
+    from tabia.studies import report
+
+    for path in written:
+        typer.echo(path)
+    _note_figures()
+    if done.elsewhere or done.waiting:
+        busy = ", ".join([*done.elsewhere, *done.waiting])
+        typer.echo(f"Run by another process, or waiting for one: {busy}.", err=True)
+    counts = report.verdict_counts(written[0])
+    typer.echo("; ".join(f"{count} {word}" for word, count in counts.items()), err=True)
+
+
+def _note_figures() -> None:
+    from tabia.studies import figures
+
+    if not figures.available():
+        typer.echo(figures.MISSING, err=True)
+
+
+def _list_parts(study: AnyStudy, directory: StudyDirectory, scale: str, seed: int, only: Sequence[str]) -> None:
+    from tabia.studies import runner
+
+    table = printing.table("part", "state", "needs")
+    for part in runner.select(study.parts(study.scale(scale), seed), only):
+        state = "finished" if directory.finished(part.name) else "not finished"
+        table.add_row(escape(part.name), state, escape(" ".join(part.needs)))
+    printing.console().print(table)

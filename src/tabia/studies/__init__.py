@@ -1,0 +1,14 @@
+"""Studies: published experiments, repeated with one command beside the published values.
+
+- A study: `study` (the declaration), `catalog` (one module per study), `registry` (by name).
+- Its parts: `part` (the interface), `matches`, `trainings`; `runner` runs them, `directory` stores them.
+- Its results: `estimates` (values with intervals), `verdicts`, `plots` and `figures`, `report`, `publication`.
+"""
+
+from tabia.studies.directory import StudyDirectory as StudyDirectory
+from tabia.studies.estimates import Estimate as Estimate
+from tabia.studies.estimates import StudyError as StudyError
+from tabia.studies.registry import load as load
+from tabia.studies.registry import names as names
+from tabia.studies.runner import run as run
+from tabia.studies.study import Study as Study

@@ -1,0 +1,1 @@
+"""The studies, one module each; each declares `STUDY`."""

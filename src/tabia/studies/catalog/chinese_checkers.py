@@ -1,0 +1,181 @@
+"""Three-player Chinese checkers: versions, opponents, search, seats and loops (Schulte 2021, chapter 9 and 7.3)."""
+
+from __future__ import annotations
+
+from tabia.studies.checkers import (
+    ACCEPTED,
+    GREEDY,
+    KINDS,
+    SEATS,
+    SESSIONS,
+    VARIANTS,
+    VERSIONS,
+    CheckersScale,
+    checkers_parts,
+    illegal_key,
+    points_key,
+    score_key,
+    seat_key,
+    slug,
+    variant_key,
+)
+from tabia.studies.estimates import spanning
+from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.study import Source, Study
+from tabia.studies.verdicts import Published, ordering, trend
+
+SCALES = (
+    CheckersScale(
+        name="tiny",
+        about="tic-tac-toe, two iterations",
+        games=2,
+        network_games=4,
+        simulations=4,
+        versions=(4,),
+        variants=("published",),
+        tiny=True,
+    ),
+    CheckersScale(
+        name="quick",
+        about="60 games of Initialize and 2 sessions of 20 games, 8 simulations, 6 games per match",
+        games=6,
+        network_games=12,
+        simulations=8,
+        versions=(0, 4),
+        variants=("published",),
+        changes=(
+            ("games", 100),
+            ("selfplay.games", 10),
+            ("selfplay.plies", 150),
+            ("selfplay.teacher_games", 60),
+            ("search.simulations", 8),
+            ("replay.min_positions", 500),
+            ("learner.epochs", 1),
+        ),
+    ),
+    CheckersScale(
+        name="full",
+        about="2 runs as published, one without loop cutting, with c too low and too high; 120 games per match",
+        games=120,
+        network_games=480,
+        seeds=2,
+        values=True,
+        trends=True,
+    ),
+)
+
+
+STUDY = Study(
+    name="chinese-checkers",
+    version=1,
+    question="How strong does a three-player agent become, and what do search, seats, loop cutting and exploration do?",
+    source=Source("Schulte 2021", "chapter 9"),
+    scales=SCALES,
+    parts=checkers_parts,
+    combine=spanning,
+    published=(
+        Published(ACCEPTED, 20, "figure 9.0.64"),
+        Published(SESSIONS, 41, "figure 9.0.64"),
+        Published(illegal_key(False), 3.5, "section 9.5", 3.0, 4.0),  # "less than 4%"
+        Published(illegal_key(True), 0.45, "section 9.5"),
+    ),
+    claims=(
+        trend(
+            "The agent improves against Greedy", "figure 9.2.67", keys=[score_key("agent", n) for n in range(VERSIONS)]
+        ),
+        trend("The network does", "figure 9.2.68", keys=[score_key("network", n) for n in range(VERSIONS)]),
+        ordering(
+            "The agent has more points per seat 2 against 1 than 1 against 2",
+            "section 9.2",
+            higher=points_key("agent", VERSIONS - 1, False),
+            lower=points_key("agent", VERSIONS - 1, True),
+        ),
+        ordering(
+            "Seat 1 is better than seat 3 for the network",
+            "section 9.6",
+            higher=seat_key("network", 0),
+            lower=seat_key("network", 2),
+        ),
+        ordering(
+            "Seat 1 is worse than seat 3 for Greedy",
+            "section 9.6",
+            higher=seat_key(GREEDY, 2),
+            lower=seat_key(GREEDY, 0),
+        ),
+    ),
+    figures=(
+        Figure(
+            name="versions",
+            title="Accepted versions and sessions (figure 9.0.64)",
+            x="",
+            y="count",
+            curves=(Curve("count", (("versions", ACCEPTED), ("sessions", SESSIONS))),),
+            joined=False,
+        ),
+        Figure(
+            name="greedy",
+            title="Score against Greedy over training (figures 9.2.67 and 9.2.68)",
+            x="version, from the untrained network to the last",
+            y="score, % of points",
+            curves=tuple(Curve(kind, tuple((n, score_key(kind, n)) for n in range(VERSIONS))) for kind in KINDS),
+            y_range=(-3, 103),
+        ),
+        Figure(
+            name="alone",
+            title="Points per seat against Greedy, 1 against 2 and 2 against 1 (section 9.2)",
+            x="version, from the untrained network to the last",
+            y="points per seat and game, 0 to 3",
+            curves=tuple(
+                Curve(
+                    f"{kind}, {'1 against 2' if alone else '2 against 1'}",
+                    tuple((n, points_key(kind, n, alone)) for n in range(VERSIONS)),
+                )
+                for kind in KINDS
+                for alone in (True, False)
+            ),
+        ),
+        Figure(
+            name="illegal",
+            title="Probability that the network gives to illegal moves (figure 9.5.70)",
+            x="version",
+            y="% of the probability",
+            curves=(Curve("illegal moves", (("first", illegal_key(False)), ("last", illegal_key(True)))),),
+            joined=False,
+        ),
+        Figure(
+            name="seats",
+            title="Points by seat (section 9.6)",
+            x="seat",
+            y="points per game, 0 to 3",
+            curves=tuple(
+                Curve(kind, tuple((f"{seat + 1}", seat_key(kind, seat)) for seat in range(SEATS)))
+                for kind in (GREEDY, "network")
+            ),
+            joined=False,
+        ),
+        Figure(
+            name="lengths",
+            title="Length of games of self-play",
+            x="games of self-play",
+            y="moves per game",
+            series=tuple(
+                SeriesCurve(variant, f"train-{slug(variant)}-{repeat}/game_length")
+                for variant in VARIANTS
+                for repeat in (0,)
+            ),
+        ),
+        Figure(
+            name="variants",
+            title="Score of other settings against the published ones (section 7.3)",
+            x="setting",
+            y="score, % of points; 50 is no difference",
+            curves=(Curve("score", tuple((v, variant_key(v)) for v in VARIANTS if v != "published")),),
+            joined=False,
+        ),
+    ),
+    notes=(
+        "The thesis shows plots without numbers. Here the games start with two random moves of each player, as there. "
+        "Accepted versions include the one after the games of the Initialize agent. Two people were opponents in the "
+        "thesis (section 9.3); that part cannot be repeated by a program.",
+    ),
+)

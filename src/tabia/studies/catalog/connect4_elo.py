@@ -1,0 +1,194 @@
+"""Rating by version of a gated run at Connect 4, and search on a graph against a tree (Wandhoven 2022, chapter 2)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tabia.evaluation import Record
+from tabia.evaluation.ratings import sequential_elo
+from tabia.games.game import Game
+from tabia.players import Player, runs
+from tabia.studies.estimates import Estimate, average, exact, percentage, spanning
+from tabia.studies.matches import MatchPart, Tally, TournamentPart, trained
+from tabia.studies.part import Outcome, Part, Place, Series, part_seed
+from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.study import Scale, Source, Study
+from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
+from tabia.studies.verdicts import Published, ordering
+
+RECIPE = "wandhoven-connect4"
+UNTRAINED = 100.0  # the rating that Wandhoven gives to the untrained agent
+MEAN, LEAST, VERSIONS = "mean gain per version", "least gain of a version", "accepted versions"
+GRAPH, TREE = "graph search: score", "tree search: score"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EloScale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per pair of versions
+    simulations: int = 50
+    changes: tuple[tuple[str, Any], ...] = ()
+    tree: bool = True  # whether a second run searches trees
+    tiny: bool = False
+
+
+SCALES = (
+    EloScale(name="tiny", about="tic-tac-toe, two iterations", games=4, simulations=4, tree=False, tiny=True),
+    EloScale(
+        name="quick",
+        about="4 iterations with 16 simulations on a fifth of the positions, 20 games per pair",
+        games=20,
+        simulations=16,
+        changes=(("iterations", 4), ("search.simulations", 16), ("selfplay.games", 48), ("replay.min_positions", 1000)),
+        tree=False,
+    ),
+    EloScale(
+        name="full", about="2 runs of 40 iterations, 200 games per pair", games=200, seeds=2, values=True, trends=True
+    ),
+)
+
+
+def _accepted(lines: Lines) -> tuple[Estimate, ...]:
+    return (exact(VERSIONS, sum(bool(line.get("gate_passed")) for line in lines), "versions"),)
+
+
+def _nothing(lines: Lines) -> tuple[Estimate, ...]:
+    return ()
+
+
+def _options(scale: EloScale) -> str:
+    return f"simulations={scale.simulations},rule=puct,c=1,winning_moves_first=false"
+
+
+def _versions(run: str, options: str) -> Any:
+    """Every exported checkpoint of a run as a player, in order."""
+
+    def made(game: Game, place: Place) -> Sequence[Player]:
+        steps = runs.steps(place.folder_of(run) / "weights")
+        return [trained(run, options, step=str(step))(game, place) for step in steps]
+
+    return made
+
+
+def gains(records: Sequence[Record], names: Sequence[str]) -> list[float]:
+    """Each version's rating over the version before it, by Wandhoven's direct formula."""
+    found = []
+    for earlier, later in itertools.pairwise(names):
+        met = [record for record in records if set(record.players) == {earlier, later}]
+        tally = Tally(met, later)
+        found.append(sequential_elo(0.0, tally.points, tally.games))
+    return found
+
+
+def _measure(run: str) -> Any:
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        steps = gains(records, names)
+        ratings = UNTRAINED + np.cumsum([0.0, *steps])
+        curve = Series(tuple(map(float, range(len(names)))), tuple(map(float, ratings)))
+        mean = average(MEAN, steps if len(steps) > 1 else steps * 2, "points")
+        return Outcome((mean, exact(LEAST, min(steps), "points")), {run: curve})
+
+    return measure
+
+
+def _parts(scale: EloScale, seed: int) -> Sequence[Part]:
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        graph = _training(scale, seed, repeat, "graph", ())
+        found += [graph, _ladder(scale, seed, repeat, graph)]
+        if scale.tree:
+            tree = _training(scale, seed, repeat, "tree", (("search.transpositions", False),))
+            found += [tree, _match(scale, seed, repeat)]
+    return found
+
+
+def _training(scale: EloScale, seed: int, repeat: int, name: str, changes: tuple[tuple[str, Any], ...]) -> TrainingPart:
+    return TrainingPart(
+        name=f"train-{name}-{repeat}",
+        recipe=TINY_RECIPE if scale.tiny else RECIPE,
+        run_seed=part_seed(seed, repeat, "train"),
+        changes=TINY if scale.tiny else (("checkpoints.every", 1_000_000), *scale.changes, *changes),
+        keys=(VERSIONS,) if name == "graph" else (),
+        measure=_accepted if name == "graph" else _nothing,
+        seed=repeat,
+    )
+
+
+def _ladder(scale: EloScale, seed: int, repeat: int, run: TrainingPart) -> TournamentPart:
+    return TournamentPart(
+        name=f"versions-{repeat}",
+        keys=(MEAN, LEAST),
+        game="tictactoe" if scale.tiny else "connect4",
+        players=_versions(run.name, _options(scale)),
+        games=scale.games,
+        measure=_measure("rating"),
+        match_seed=part_seed(seed, repeat, "versions"),
+        nearest=1,
+        seed=repeat,
+        needs=(run.name,),
+        cost=10.0,
+    )
+
+
+def _match(scale: EloScale, seed: int, repeat: int) -> MatchPart:
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        tallies = [Tally(records, name) for name in names]
+        keys = (GRAPH, TREE)
+        return Outcome(
+            tuple(percentage(key, one.points, one.games, "% of points") for key, one in zip(keys, tallies, strict=True))
+        )
+
+    players = (trained(f"train-graph-{repeat}", _options(scale)), trained(f"train-tree-{repeat}", _options(scale)))
+    return MatchPart(
+        name=f"graph-against-tree-{repeat}",
+        keys=(GRAPH, TREE),
+        game="connect4",
+        players=players,
+        games=scale.games,
+        measure=measure,
+        match_seed=part_seed(seed, repeat, "graph"),
+        opening_moves=None,
+        seed=repeat,
+        needs=(f"train-graph-{repeat}", f"train-tree-{repeat}"),
+        cost=3.0,
+    )
+
+
+STUDY = Study(
+    name="connect4-elo",
+    version=1,
+    question="How much rating does each accepted version gain, and does search on a graph learn better than on a tree?",
+    source=Source("Wandhoven 2022", "chapter 2"),
+    scales=SCALES,
+    parts=_parts,
+    combine=spanning,
+    published=(Published(MEAN, 408.0, "figure 8"), Published(LEAST, 105.0, "figure 8")),
+    claims=(ordering("Search on a graph learns better than on a tree", "ours", higher=GRAPH, lower=TREE),),
+    figures=(
+        Figure(
+            name="rating",
+            title="Rating by version (figure 8); the untrained agent is 100",
+            x="version",
+            y="rating, Wandhoven's points",
+            series=(SeriesCurve("rating", "rating"),),
+        ),
+        Figure(
+            name="gain",
+            title="Gain per version",
+            x="",
+            y="gain, Wandhoven's points",
+            curves=(Curve("gain", (("mean", MEAN), ("least", LEAST))),),
+            joined=False,
+        ),
+    ),
+    notes=(
+        "Wandhoven's points use the natural logarithm: 400 of them are odds of e to 1. A gain is that of a version "
+        "over the one before it. Versions start from random openings, because their search is deterministic.",
+    ),
+)

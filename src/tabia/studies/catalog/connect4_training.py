@@ -1,0 +1,230 @@
+"""AlphaZero at Connect 4: losses and ten matches, by the thesis's recipe and by ours (Sanz & Villanueva 2021).
+
+Ours trains as long by the clock as the other run took on the same machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabia.evaluation import Record
+from tabia.games.game import Game
+from tabia.studies.estimates import Estimate, exact, percentage, spanning
+from tabia.studies.matches import MatchPart, Tally, spec, trained
+from tabia.studies.part import Outcome, Part, Place, part_seed
+from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.study import Scale, Source, Study
+from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
+from tabia.studies.verdicts import Published, ordering, published_count
+
+THEIRS, OURS = "theirs", "ours"
+RECIPES = {THEIRS: "sanz-villanueva-connect4", OURS: "connect4-gpu"}
+OPPONENTS = {
+    "Minimax(5)": "minimax:depth=5",
+    "Minimax(6)": "minimax:depth=6",
+    "MCTS(400)": "mcts:simulations=400,c=1.414214",
+    "MCTS(800)": "mcts:simulations=800,c=1.414214",
+    "MCTS(1200)": "mcts:simulations=1200,c=1.414214",
+}
+FIRST = {
+    "Minimax(5)": (45, 5),
+    "Minimax(6)": (46, 2),
+    "MCTS(400)": (30, 19),
+    "MCTS(800)": (31, 19),
+    "MCTS(1200)": (25, 25),
+}
+SECOND = {
+    "Minimax(5)": (35, 14),
+    "Minimax(6)": (38, 10),
+    "MCTS(400)": (22, 23),
+    "MCTS(800)": (29, 17),
+    "MCTS(1200)": (19, 29),
+}
+MINUTES = "minutes of training"
+SEARCH = {THEIRS: "rule=puct,c=1,winning_moves_first=false", OURS: ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connect4Scale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per seat, match and seed
+    simulations: int
+    opponents: tuple[str, ...] = tuple(OPPONENTS)
+    recipes: tuple[str, ...] = (THEIRS, OURS)
+    changes: tuple[tuple[str, Any], ...] = ()
+    tiny: bool = False
+
+
+SCALES = (
+    Connect4Scale(
+        name="tiny",
+        about="tic-tac-toe, two iterations, 4 games per match",
+        games=4,
+        simulations=4,
+        opponents=("Minimax(5)",),
+        recipes=(THEIRS,),
+        tiny=True,
+    ),
+    Connect4Scale(
+        name="quick",
+        about="2 of 125 iterations with 16 simulations, 10 games per match at 16 simulations",
+        games=10,
+        simulations=16,
+        opponents=("Minimax(5)", "MCTS(400)"),
+        recipes=(THEIRS,),
+        changes=(("iterations", 2), ("search.simulations", 16), ("learner.epochs", 1)),
+    ),
+    Connect4Scale(
+        name="full",
+        about="2 runs of each recipe, 200 games per seat and match at 800 simulations; 50 in the thesis",
+        games=200,
+        simulations=800,
+        seeds=2,
+        values=True,
+        trends=True,
+    ),
+)
+
+
+def _key(recipe: str, opponent: str, seat: str, what: str) -> str:
+    return f"{'ours, ' if recipe == OURS else ''}{opponent}, {seat}: {what}"
+
+
+def _keys(recipe: str, opponent: str) -> tuple[str, ...]:
+    return tuple(_key(recipe, opponent, seat, what) for seat in ("first", "second") for what in ("wins", "losses"))
+
+
+def _minutes_key(recipe: str) -> str:
+    return f"{'ours: ' if recipe == OURS else ''}{MINUTES}"
+
+
+def _parts(scale: Connect4Scale, seed: int) -> Sequence[Part]:
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        for recipe in scale.recipes:
+            found.append(_training(scale, seed, repeat, recipe))
+        for recipe in scale.recipes:
+            for opponent in scale.opponents:
+                found.append(_match(scale, seed, repeat, recipe, opponent))
+    return found
+
+
+def _training(scale: Connect4Scale, seed: int, repeat: int, recipe: str) -> TrainingPart:
+    theirs = f"train-{THEIRS}-{repeat}"
+
+    def minutes(lines: Lines) -> tuple[Estimate, ...]:
+        return (exact(_minutes_key(recipe), lines[-1]["seconds"] / 60, "minutes"),)
+
+    def as_long(place: Place) -> Mapping[str, Any]:
+        return {"minutes": place.outcome_of(theirs).estimates[0].value, "checkpoints.minutes": 60.0}
+
+    return TrainingPart(
+        name=f"train-{recipe}-{repeat}",
+        recipe=TINY_RECIPE if scale.tiny else RECIPES[recipe],
+        run_seed=part_seed(seed, repeat, f"train-{recipe}"),
+        changes=TINY if scale.tiny else scale.changes,
+        keys=(_minutes_key(recipe),),
+        measure=minutes,
+        adjust=as_long if recipe == OURS else lambda place: {},
+        needs=(theirs,) if recipe == OURS else (),
+        seed=repeat,
+        cost=50.0,
+    )
+
+
+def _match(scale: Connect4Scale, seed: int, repeat: int, recipe: str, opponent: str) -> MatchPart:
+    keys = _keys(recipe, opponent)
+    name = f"{recipe}-{opponent.lower().replace('(', '-').rstrip(')')}"
+
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        tallies = [Tally(records, names[0], seat) for seat in range(2)]
+        counts = [(count, one.games) for one in tallies for count in (one.wins, one.losses)]
+        return Outcome(tuple(percentage(key, *count) for key, count in zip(keys, counts, strict=True)))
+
+    options = ",".join(filter(None, [f"simulations={scale.simulations}", SEARCH[recipe]]))
+    return MatchPart(
+        name=f"{name}-{repeat}",
+        keys=keys,
+        game="tictactoe" if scale.tiny else "connect4",
+        players=(
+            trained(f"train-{recipe}-{repeat}", options),
+            spec("perfect:fastest=false" if scale.tiny else OPPONENTS[opponent]),
+        ),
+        games=2 * scale.games,
+        measure=measure,
+        match_seed=part_seed(seed, repeat, name),
+        seed=repeat,
+        needs=(f"train-{recipe}-{repeat}",),
+        cost=10.0,
+    )
+
+
+def _published(results: Mapping[str, tuple[int, int]], seat: str) -> list[Published]:
+    return [
+        published_count(_key(THEIRS, opponent, seat, what), count, 50, "table 5.5")
+        for opponent, counts in results.items()
+        for what, count in zip(("wins", "losses"), counts, strict=True)
+    ]
+
+
+STUDY = Study(
+    name="connect4-training",
+    version=1,
+    question="How strong is AlphaZero at Connect 4 after 10,000 games, and what does our recipe reach in that time?",
+    source=Source("Sanz & Villanueva 2021", "section 5.2"),
+    scales=SCALES,
+    parts=_parts,
+    combine=spanning,
+    published=(*_published(FIRST, "first"), *_published(SECOND, "second"), Published(MINUTES, 1120.0, "section 5.2")),
+    claims=tuple(
+        ordering(
+            f"Our recipe wins more against {opponent}, moving {seat}",
+            "ours",
+            higher=_key(OURS, opponent, seat, "wins"),
+            lower=_key(THEIRS, opponent, seat, "wins"),
+        )
+        for opponent in ("Minimax(6)", "MCTS(1200)")
+        for seat in ("first", "second")
+    ),
+    figures=(
+        Figure(
+            name="losses",
+            title="Losses of the thesis's recipe (figure 5.5)",
+            x="games of self-play",
+            y="policy: KL divergence, nats; value: squared error",
+            series=tuple(SeriesCurve(f"{kind} loss", f"train-{THEIRS}-0/loss_{kind}") for kind in ("policy", "value")),
+        ),
+        *(
+            Figure(
+                name=f"{what}-{seat}",
+                title=f"{what.capitalize()} moving {seat}, 800 simulations (table 5.5)",
+                x="opponent",
+                y=f"{what}, % of games",
+                curves=tuple(
+                    Curve(label, tuple((name, _key(recipe, name, seat, what)) for name in OPPONENTS))
+                    for recipe, label in ((THEIRS, "recipe of the thesis"), (OURS, "our recipe, same time"))
+                ),
+                joined=False,
+                y_range=(-3, 103),
+            )
+            for what in ("wins", "losses")
+            for seat in ("first", "second")
+        ),
+        Figure(
+            name="minutes",
+            title="Time of training",
+            x="",
+            y="minutes",
+            curves=(Curve("training", (("10,000 games", MINUTES),)),),
+            joined=False,
+        ),
+    ),
+    notes=(
+        "The text of the thesis names MCTS(200), MCTS(400) and MCTS(600) as opponents; its table, which is used here, "
+        "MCTS(400), MCTS(800) and MCTS(1200). The thesis trained on ten processes and an RTX 3060 Ti, so minutes "
+        "compare machines and programs, not algorithms.",
+    ),
+)

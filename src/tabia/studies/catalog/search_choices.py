@@ -1,0 +1,197 @@
+"""What single choices of the search are worth, at equal simulations and at equal time, on three games.
+
+Each choice is a match of an agent with it against the same agent without it. At equal time the slower side gets as many
+fewer simulations as it is slower, measured on this machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from tabia.core import batching
+from tabia.evaluation import Record
+from tabia.games import make as make_game
+from tabia.games.game import Game, State
+from tabia.players import Player
+from tabia.players import make as make_player
+from tabia.search.evaluators import random_actions
+from tabia.studies.estimates import spread
+from tabia.studies.matches import MakePlayer, MatchPart, score, spec
+from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.plots import Curve, Figure
+from tabia.studies.study import Scale, Source, Study
+
+CHOICES = {  # the options with the choice and without it
+    "winning moves first": ("winning_moves_first=true", "winning_moves_first=false"),
+    "symmetries": ("symmetries=true", "symmetries=false"),
+    "8 leaves per step": ("rule=puct,leaves=8", "rule=puct,leaves=1"),
+    "Gumbel, not PUCT": ("rule=gumbel", "rule=puct"),
+    "tree reuse": ("rule=puct,reuse_tree=true", "rule=puct"),
+    "transpositions": ("rule=puct,transpositions=true", "rule=puct"),
+}
+GAMES = ("connect4", "othello", "chinese-checkers")
+REPEATS = 5  # of the measurement of speed
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceScale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per match and seed
+    simulations: int
+    agents: tuple[tuple[str, str], ...]  # game and agent
+    choices: tuple[str, ...] = tuple(CHOICES)
+    batch: int = 64  # positions of the measurement of speed
+
+
+SCALES = (
+    ChoiceScale(
+        name="tiny",
+        about="tic-tac-toe, 4 games per match, 8 simulations",
+        games=4,
+        simulations=8,
+        agents=(("tictactoe", "tictactoe"),),
+        choices=("winning moves first",),
+        batch=8,
+    ),
+    ChoiceScale(
+        name="quick",
+        about="Connect 4 with the agent connect4-laptop, 32 simulations, 2 x 100 games per match",
+        games=100,
+        simulations=32,
+        agents=(("connect4", "connect4-laptop"),),
+        seeds=2,
+        trends=True,
+    ),
+    ChoiceScale(
+        name="full",
+        about="64 simulations, 2 x 1,000 games per match",
+        games=1000,
+        simulations=64,
+        agents=tuple((game, game) for game in GAMES),
+        seeds=2,
+        trends=True,
+    ),
+)
+
+
+def _label(game: str, choice: str) -> str:
+    return f"{game}, {choice}"
+
+
+def _keys(label: str) -> tuple[str, str, str]:
+    return f"{label}: cost", f"{label}: score", f"{label}: in time"
+
+
+def _spec(agent: str, simulations: int, options: str) -> str:
+    return f"az:{agent},simulations={simulations},{options}"
+
+
+def midgame(game: Game, batch: int, seed: int = 0) -> State:
+    """Positions after a quarter of the longest game, or some such, of random moves."""
+    keys, states = batching.start(game, jax.random.split(jax.random.key(seed), batch))
+    for ply in range(min(game.max_moves // 4, 12)):
+        actions = random_actions(jax.random.key(ply), jax.vmap(game.legal)(states))
+        keys, states = batching.step(game, keys, states, actions)
+    return states
+
+
+def seconds_per_call(player: Player, states: State) -> list[float]:
+    """How long a player thinks about a batch of positions, several times, after compilation."""
+    found = []
+    for repeat in range(REPEATS + 1):
+        started = time.perf_counter()
+        jax.block_until_ready(player.choose(states, jax.random.key(repeat)).actions)
+        found.append(time.perf_counter() - started)
+    return found[1:]
+
+
+def _parts(scale: ChoiceScale, seed: int) -> Sequence[Part]:
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        for game, agent in scale.agents:
+            for choice in scale.choices:
+                found += _of_choice(scale, seed, repeat, game, agent, choice)
+    return found
+
+
+def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str, choice: str) -> list[Part]:
+    cost, equal, timed = _keys(_label(game, choice))
+    name = f"{game}-{choice}".lower().replace(",", "").replace(" ", "-")
+    speed = f"{name}-cost-{repeat}"
+    with_it, without = (_spec(agent, scale.simulations, options) for options in CHOICES[choice])
+
+    def measure_cost(place: Place) -> Outcome:
+        played = make_game(game)
+        states = midgame(played, scale.batch)
+        times = [seconds_per_call(make_player(text, played), states) for text in (with_it, without)]
+        return Outcome((spread(cost, np.divide(*map(np.array, times)), "times as long"),))
+
+    def slower(played: Game, place: Place) -> Player:
+        ratio = place.outcome_of(speed).estimates[0].value
+        fewer = max(round(scale.simulations / ratio), 1)
+        leaves = 8 if "leaves=8" in CHOICES[choice][0] else 1
+        return make_player(_spec(agent, max(fewer // leaves * leaves, leaves), CHOICES[choice][0]), played)
+
+    def match(kind: str, key: str, first: MakePlayer, needs: tuple[str, ...] = ()) -> MatchPart:
+        def measure(played: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+            return Outcome((score(key, played, records, names[0]),))
+
+        return MatchPart(
+            name=f"{name}-{kind}-{repeat}",
+            keys=(key,),
+            game=game,
+            players=(first, spec(without)),
+            games=scale.games,
+            measure=measure,
+            match_seed=part_seed(seed, repeat, f"{name}-{kind}"),
+            opening_moves=None,
+            seed=repeat,
+            needs=needs,
+        )
+
+    return [
+        Measurement(name=speed, keys=(cost,), measure=measure_cost, seed=repeat),
+        match("equal", equal, spec(with_it)),
+        match("timed", timed, slower, needs=(speed,)),
+    ]
+
+
+STUDY = Study(
+    name="search-choices",
+    version=1,
+    question="What are single choices of the search worth, at equal simulations and at equal time?",
+    source=Source("Tabia", ""),
+    scales=SCALES,
+    parts=_parts,
+    published=(),
+    claims=(),
+    figures=tuple(
+        Figure(
+            name=name,
+            title=title,
+            x="game",
+            y=y,
+            curves=tuple(
+                Curve(choice, tuple((game, _keys(_label(game, choice))[index]) for game in ("tictactoe", *GAMES)))
+                for choice in CHOICES
+            ),
+            joined=False,
+        )
+        for index, name, title, y in (
+            (
+                1,
+                "equal-simulations",
+                "Score with a choice at equal simulations; 50% is no difference",
+                "score, % of points",
+            ),
+            (2, "equal-time", "Score with a choice at equal time; 50% is no difference", "score, % of points"),
+            (0, "cost", "Time per move with a choice, divided by the time without", "times as long"),
+        )
+    ),
+)

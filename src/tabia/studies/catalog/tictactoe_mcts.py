@@ -1,0 +1,209 @@
+"""MCTS without learning against minimax at tic-tac-toe (Sanz & Villanueva 2021, section 5.1.1).
+
+Minimax cannot lose, so every game that is not drawn is lost by MCTS, and the study counts draws. Beyond the thesis it
+compares the other selection rules and final-move rules that section 2.3.2 describes but does not measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabia.evaluation import Record
+from tabia.games.game import Game
+from tabia.studies.estimates import percentage
+from tabia.studies.matches import MatchPart, Tally, spec
+from tabia.studies.part import Outcome, Part, part_seed
+from tabia.studies.plots import Curve, Figure
+from tabia.studies.study import Scale, Source, Study
+from tabia.studies.verdicts import ordering, published_count, trend
+
+CONSTANTS = (0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
+BLACK, WHITE = (0, 41, 44, 40, 41, 47, 45, 37, 38, 36), (0, *(50,) * 9)  # of 50, from the authors' code
+ITERATIONS, BY_ITERATIONS = (100, 200, 400, 800, 1200), (25, 25, 40, 44, 49)
+RULES = ("uct", "omc", "pbbm")
+FINALS = {"visits": "robust", "value": "max", "max-robust": "max-robust", "secure": "secure"}  # ours: the thesis's name
+SEATS = ("first", "second")  # white and black in the thesis
+
+
+@dataclass(frozen=True, kw_only=True)
+class MctsScale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per seat, setting and seed
+    iterations: int  # of figure 5.1a
+    constants: tuple[float, ...] = CONSTANTS
+    by_iterations: tuple[int, ...] = ITERATIONS
+    rules: tuple[str, ...] = RULES
+    finals: tuple[str, ...] = tuple(FINALS)
+
+
+SCALES = (
+    MctsScale(
+        name="tiny",
+        about="4 games per seat, 16 iterations, few settings",
+        games=4,
+        iterations=16,
+        constants=(1.5,),
+        by_iterations=(16,),
+        rules=(),
+        finals=(),
+    ),
+    MctsScale(
+        name="quick",
+        about="100 games per seat and setting, as two seeds; 50 in the thesis",
+        games=50,
+        iterations=500,
+        seeds=2,
+        values=True,
+        trends=True,
+    ),
+    MctsScale(
+        name="full",
+        about="1,000 games per seat and setting, as two seeds; 50 in the thesis",
+        games=500,
+        iterations=500,
+        seeds=2,
+        values=True,
+        trends=True,
+    ),
+)
+
+
+def _draws(labels: tuple[str, str]) -> tuple[str, ...]:
+    return tuple(f"{label}: draws" for label in labels)
+
+
+def _constant(c: float) -> tuple[str, str]:
+    return f"C = {c:g}, first", f"C = {c:g}, second"
+
+
+def _budget(iterations: int) -> tuple[str, str]:
+    return f"{iterations} iterations, first", f"{iterations} iterations, second"
+
+
+def _rule(rule: str) -> tuple[str, str]:
+    return f"{rule.upper()}, first", f"{rule.upper()}, second"
+
+
+def _final(final: str) -> tuple[str, str]:
+    return f"{FINALS[final]} child, first", f"{FINALS[final]} child, second"
+
+
+def _parts(scale: MctsScale, seed: int) -> Sequence[Part]:
+    def part(repeat: int, name: str, player: str, labels: tuple[str, str], iterations: int) -> MatchPart:
+        keys = _draws(labels)
+
+        def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+            tallies = [Tally(records, names[0], seat) for seat in range(2)]
+            return Outcome(tuple(percentage(key, one.draws, one.games) for key, one in zip(keys, tallies, strict=True)))
+
+        return MatchPart(
+            name=f"{name}-{repeat}",
+            keys=keys,
+            game="tictactoe",
+            players=(spec(player), spec("perfect:fastest=false")),
+            games=2 * scale.games,
+            measure=measure,
+            match_seed=part_seed(seed, repeat, name),
+            seed=repeat,
+            cost=iterations / 500,
+        )
+
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        n = scale.iterations
+        for c in scale.constants:
+            found.append(part(repeat, f"c-{c:g}", f"mcts:simulations={n},c={c:g}", _constant(c), n))
+        for m in scale.by_iterations:
+            found.append(part(repeat, f"iterations-{m}", f"mcts:simulations={m},c=1.5", _budget(m), m))
+        for rule in scale.rules:
+            found.append(part(repeat, f"rule-{rule}", f"mcts:simulations={n},rule={rule}", _rule(rule), n))
+        for final in scale.finals:
+            player = f"mcts:simulations={n},c=1.5,final={final}"
+            found.append(part(repeat, f"final-{FINALS[final]}", player, _final(final), n))
+    return found
+
+
+def _curves(labels: Mapping[Any, tuple[str, str]], seats: Sequence[int] = (0, 1)) -> tuple[Curve, ...]:
+    return tuple(
+        Curve(f"MCTS moves {SEATS[seat]}", tuple((x, _draws(both)[seat]) for x, both in labels.items()))
+        for seat in seats
+    )
+
+
+STUDY = Study(
+    name="tictactoe-mcts",
+    version=1,
+    question="How often does MCTS without learning draw against perfect play, by exploration constant and iterations?",
+    source=Source("Sanz & Villanueva 2021", "section 5.1.1"),
+    scales=SCALES,
+    parts=_parts,
+    published=(
+        *(
+            published_count(_draws(_constant(c))[seat], n, 50, "figure 5.1a")
+            for seat, counts in ((1, BLACK), (0, WHITE))
+            for c, n in zip(CONSTANTS, counts, strict=True)
+        ),
+        *(
+            published_count(_draws(_budget(m))[1], n, 50, "figure 5.1b")
+            for m, n in zip(ITERATIONS, BY_ITERATIONS, strict=True)
+        ),
+    ),
+    claims=(
+        trend(
+            "More iterations draw more often, moving second",
+            "figure 5.1b",
+            keys=[_draws(_budget(m))[1] for m in ITERATIONS],
+        ),
+        ordering(
+            "C = 1.5 draws more often than C = 3, moving second",
+            "figure 5.1a",
+            higher=_draws(_constant(1.5))[1],
+            lower=_draws(_constant(3.0))[1],
+        ),
+        ordering(
+            "C = 1.5 draws more often than C = 0, moving second",
+            "figure 5.1a",
+            higher=_draws(_constant(1.5))[1],
+            lower=_draws(_constant(0.0))[1],
+        ),
+    ),
+    figures=(
+        Figure(
+            name="constant",
+            title="Draws against minimax by exploration constant, 500 iterations (figure 5.1a)",
+            x="exploration constant C of UCT",
+            y="draws, % of games",
+            curves=_curves({c: _constant(c) for c in CONSTANTS}),
+            y_range=(-3, 103),
+        ),
+        Figure(
+            name="iterations",
+            title="Draws against minimax by iterations, C = 1.5 (figure 5.1b)",
+            x="iterations per move",
+            y="draws, % of games",
+            curves=_curves({m: _budget(m) for m in ITERATIONS}, seats=(1, 0)),
+            log_x=True,
+            y_range=(-3, 103),
+        ),
+        Figure(
+            name="rules",
+            title="Draws against minimax by selection rule and by final move, 500 iterations",
+            x="selection rule, or final move with UCT and C = 1.5",
+            y="draws, % of games",
+            curves=_curves(
+                {rule.upper(): _rule(rule) for rule in RULES} | {FINALS[final]: _final(final) for final in FINALS}
+            ),
+            joined=False,
+            y_range=(-3, 103),
+        ),
+    ),
+    notes=(
+        "Published counts are those of the authors' published code. With C = 0 the thesis never draws, because its "
+        "search only ever visits the first move; Tabia's UCT tries every move once before it compares them. The thesis "
+        "does not say which of equally good moves minimax plays; here it is any of them. The opponent here is a solved "
+        "table, which plays as minimax to the end of the game does.",
+    ),
+)

@@ -1,0 +1,244 @@
+"""The parts of the study of three-player Chinese checkers (Schulte 2021): runs, opponents, seats and illegal moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabia.evaluation import Record
+from tabia.evaluation.illegal import illegal_share
+from tabia.games import make
+from tabia.games.game import Game
+from tabia.games.session import Session
+from tabia.players import runs
+from tabia.studies.estimates import Estimate, average, exact
+from tabia.studies.matches import MakePlayer, MatchPart, score, spec, trained, version
+from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.pictures import board_pictures
+from tabia.studies.study import Scale
+from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, Lines, TrainingPart
+
+RECIPE, SEATS = "schulte-chinese-checkers", 3
+VARIANTS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "published": (),
+    "no loop cutting": (("search.cut_loops", False), ("search.cut_loops_history", False)),
+    "c too low": (("search.c", 1.0),),
+    "c too high": (("search.c", 100.0),),
+}
+"""Changes of the recipe; its c is 10, which is 15 on Schulte's scale of scores."""
+VERSIONS = 5  # evenly spaced over training, of which the first is the untrained network
+ACCEPTED, SESSIONS = "accepted versions", "sessions"
+GREEDY = "greedy"
+KINDS = {"agent": "az", "network": "network"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckersScale(Scale):
+    """Sizes of the study."""
+
+    games: int  # per match with search
+    network_games: int  # per match without
+    simulations: int = 200
+    versions: tuple[int, ...] = tuple(range(VERSIONS))
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    changes: tuple[tuple[str, Any], ...] = ()
+    tiny: bool = False
+
+
+def score_key(kind: str, index: int) -> str:
+    return f"{kind}, version {index} of {VERSIONS - 1}: score"
+
+
+def points_key(kind: str, index: int, alone: bool) -> str:
+    return f"{kind}, version {index}, {'1 against 2' if alone else '2 against 1'}: points"
+
+
+def slug(text: str) -> str:
+    return text.lower().replace(" ", "-")
+
+
+def seat_key(kind: str, seat: int) -> str:
+    return f"{kind}, seat {seat + 1}: points"
+
+
+SEARCH_SCORE, SEARCH_ALONE = "agent against network: score", "agent against network, alone: points"
+
+
+def _accepted(lines: Lines) -> tuple[Estimate, ...]:
+    gated = [line for line in lines if "gate_passed" in line]
+    found = sum(bool(line["gate_passed"]) for line in gated) + 1  # the version after the teacher's games
+    return exact(ACCEPTED, found, "versions"), exact(SESSIONS, len(gated) + 1, "sessions")
+
+
+def length_key(variant: str) -> str:
+    return f"{variant}: moves per game"
+
+
+def _lengths(variant: str) -> Any:
+    def measure(lines: Lines) -> tuple[Estimate, ...]:
+        lengths = [line["game_length"] for line in lines if "game_length" in line][-5:]
+        lengths = lengths * 2 if len(lengths) == 1 else lengths
+        found = average(length_key(variant), lengths, "moves")
+        return (*(_accepted(lines) if variant == "published" else ()), found)
+
+    return measure
+
+
+def checkers_parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        found += [_training(scale, seed, repeat, variant) for variant in scale.variants]
+        for kind in KINDS:
+            found += [_against_greedy(scale, seed, repeat, kind, index) for index in scale.versions]
+        found += [_search_against_network(scale, seed, repeat), _illegal(scale, seed, repeat)]
+        if not scale.tiny:
+            found += [_seats(scale, seed, repeat, kind) for kind in (GREEDY, "network")]
+        found += [_final_match(scale, seed, repeat, variant) for variant in scale.variants if variant != "published"]
+    return found
+
+
+def _training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> TrainingPart:
+    counts = (ACCEPTED, SESSIONS) if variant == "published" else ()
+    return TrainingPart(
+        name=f"train-{slug(variant)}-{repeat}",
+        recipe=TINY_RECIPE if scale.tiny else RECIPE,
+        run_seed=part_seed(seed, repeat, "train"),
+        changes=TINY if scale.tiny else (*scale.changes, *VARIANTS[variant]),
+        curves=("loss_policy", "loss_value", "game_length"),
+        keys=(*counts, length_key(variant)),
+        measure=_lengths(variant),
+        seed=repeat,
+        cost=50.0,
+    )
+
+
+def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None) -> MakePlayer:
+    """A version of a run, with search or without; the first two moves of every player are random."""
+    search = f"simulations={scale.simulations},rule=puct,c=10,own_visit=false,winning_moves_first=false"
+    options = ",".join([TINY_SEARCH if scale.tiny else search] * (kind == "agent"))
+    if index is None:
+        return trained(run, options, player=KINDS[kind])
+    return version(run, index, VERSIONS, options, player=KINDS[kind])
+
+
+def _game(scale: CheckersScale) -> str:
+    return "tictactoe" if scale.tiny else "chinese-checkers"
+
+
+def _opponent(scale: CheckersScale) -> MakePlayer:
+    return spec("random" if scale.tiny else GREEDY)
+
+
+def points(records: Sequence[Record], player: str, alone: bool) -> list[float]:
+    """The points per seat of a player in the games in which it has one seat, or all but one."""
+    held = [record for record in records if (record.players.count(player) == 1) == alone]
+    return [record.scores[seat] for record in held for seat, name in enumerate(record.players) if name == player]
+
+
+def _against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
+    keys = (score_key(kind, index), points_key(kind, index, True), points_key(kind, index, False))
+
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        won = score(keys[0], game, records, names[0])
+        alone, double = (points(records, names[0], one) or [0.0, 0.0] for one in (True, False))
+        return Outcome((won, average(keys[1], alone, "points"), average(keys[2], double, "points")))
+
+    return _match(
+        scale, seed, repeat, f"{kind}-{index}-against-greedy", keys, measure,
+        (_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
+        games=scale.games if kind == "agent" else scale.network_games,
+    )  # fmt: skip
+
+
+def _search_against_network(scale: CheckersScale, seed: int, repeat: int) -> MatchPart:
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        alone = points(records, names[0], True)
+        return Outcome((score(SEARCH_SCORE, game, records, names[0]), average(SEARCH_ALONE, alone, "points")))
+
+    run = f"train-published-{repeat}"
+    return _match(
+        scale, seed, repeat, "agent-against-network", (SEARCH_SCORE, SEARCH_ALONE), measure,
+        (_player(scale, run, "agent"), _player(scale, run, "network")), games=scale.games,
+    )  # fmt: skip
+
+
+def _seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
+    """Points by seat in games of one player against itself."""
+    keys = tuple(seat_key(kind, seat) for seat in range(SEATS))
+
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        return Outcome(
+            tuple(average(key, [record.scores[seat] for record in records], "points") for seat, key in enumerate(keys))
+        )
+
+    player = _opponent(scale) if kind == GREEDY else _player(scale, f"train-published-{repeat}", kind)
+    return _match(scale, seed, repeat, f"seats-{kind}", keys, measure, (player,) * SEATS, games=scale.network_games)
+
+
+def illegal_key(last: bool) -> str:
+    return f"illegal share, {'last' if last else 'first'} version"
+
+
+def _illegal(scale: CheckersScale, seed: int, repeat: int) -> Measurement:
+    """How much probability the first and the last trained version give to illegal moves; the opening as a picture."""
+    run, keys = f"train-published-{repeat}", (illegal_key(False), illegal_key(True))
+
+    def measure(place: Place) -> Outcome:
+        game = make(_game(scale))
+        steps = list(runs.steps(place.folder_of(run) / "weights"))
+        players = [trained(run, player="network", step=str(step))(game, place) for step in (steps[1], steps[-1])]
+        found = [
+            average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
+            for key, player in zip(keys, players, strict=True)
+        ]
+        return Outcome(tuple(found), pictures=board_pictures(players[-1], {"the opening": Session.start(game)}))
+
+    return Measurement(name=f"illegal-{repeat}", keys=keys, measure=measure, seed=repeat, needs=(run,), cost=2.0)
+
+
+def _illegal_percent(player: Any, games: int, seed: int) -> float:
+    return 100 * illegal_share(player, games=games, seed=seed).share
+
+
+def variant_key(variant: str) -> str:
+    return f"{variant}: score against the published"
+
+
+def _final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> MatchPart:
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        return Outcome((score(variant_key(variant), game, records, names[0]),))
+
+    other = f"train-{slug(variant)}-{repeat}"
+    return _match(
+        scale, seed, repeat, f"{slug(variant)}-against-published", (variant_key(variant),), measure,
+        (_player(scale, other, "agent"), _player(scale, f"train-published-{repeat}", "agent")),
+        games=scale.games, needs=(other,),
+    )  # fmt: skip
+
+
+def _match(
+    scale: CheckersScale,
+    seed: int,
+    repeat: int,
+    name: str,
+    keys: tuple[str, ...],
+    measure: Any,
+    players: tuple[MakePlayer, ...],
+    *,
+    games: int,
+    needs: tuple[str, ...] = (),
+) -> MatchPart:
+    return MatchPart(
+        name=f"{name}-{repeat}",
+        keys=keys,
+        game=_game(scale),
+        players=players,
+        games=games,
+        measure=measure,
+        match_seed=part_seed(seed, repeat, name),
+        opening_moves=2 if scale.tiny else 2 * SEATS,  # two random moves each
+        seed=repeat,
+        needs=(f"train-published-{repeat}", *needs),
+        cost=2.0,
+    )

@@ -1,0 +1,187 @@
+"""The style of all figures of studies, and how they are drawn; needs matplotlib, the extra `plots`.
+
+Colors are those of Okabe and Ito, which are distinct for every kind of color vision. Ours is solid with filled markers
+and 95% intervals; published values have hollow markers and dotted lines in the same color.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tabia.core.text import printable
+from tabia.studies.estimates import Estimate
+from tabia.studies.part import Series
+from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.verdicts import Published
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK, GRAY = "#E69F00", "#56B4E9", "#000000", "#777777"
+COLORS, MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, GRAY), "osD^vPX*"
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1, 1, 1)))
+MISSING = "Figures need matplotlib: pip install 'tabia[plots]'."
+_STYLE: Any = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e5e5e5",
+    "axes.axisbelow": True,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "svg.hashsalt": "tabia",
+    "text.parse_math": False,
+}
+_SIDE = 0.007  # of the width of the axis between curves, so that intervals do not hide each other
+
+
+def available() -> bool:
+    """Whether matplotlib is installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def draw(
+    figure: Figure,
+    values: dict[str, Estimate],
+    series: Mapping[str, Sequence[Series]],
+    published: Sequence[Published],
+    *,
+    scale: str,
+    authors: str,
+    format: str = "svg",
+) -> bytes | None:
+    """A figure as the content of a file; None if nothing in it is measured. The same values give the same file."""
+    import matplotlib
+    from matplotlib.figure import Figure as Drawing
+
+    if not any(key in values for key in figure.keys) and not any(series.get(one.series) for one in figure.series):
+        return None
+    content = io.BytesIO()
+    with matplotlib.rc_context(_STYLE):
+        drawing = Drawing(figsize=(7, 4.4), layout="constrained")
+        axes = drawing.subplots()
+        known = {one.key: one for one in published}
+        for number, curve in enumerate(figure.curves):
+            _curve(axes, figure, curve, number, values, known, authors)
+        for number, one in enumerate(figure.series):
+            _series(axes, one, len(figure.curves) + number, series.get(one.series, ()))
+        _finish(drawing, axes, figure, scale)
+        dateless = {"Date": None} if format == "svg" else None
+        drawing.savefig(content, format=format, dpi=150, metadata=dateless)
+    return content.getvalue()
+
+
+def _curve(
+    axes: Any,
+    figure: Figure,
+    curve: Curve,
+    number: int,
+    values: dict[str, Estimate],
+    known: dict[str, Published],
+    authors: str,
+) -> None:
+    places = _places(figure, curve)
+    color, marker = COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
+    theirs = [(_aside(figure, places[key], -number), known[key].estimate) for _, key in curve.points if key in known]
+    measured = [(_aside(figure, places[key], number + 1), values[key]) for _, key in curve.points if key in values]
+    if measured:
+        axes.errorbar(
+            [x for x, _ in measured],
+            [one.value for _, one in measured],
+            [[one.value - one.low for _, one in measured], [one.high - one.value for _, one in measured]],
+            color=color,
+            marker=marker,
+            linestyle="-" if figure.joined else "none",
+            capsize=2,
+            elinewidth=0.9,
+            label=_label(f"{curve.label}, Tabia" if theirs else curve.label),
+        )
+    if theirs:
+        axes.errorbar(
+            [x for x, _ in theirs],
+            [one.value for _, one in theirs],
+            [[one.value - one.low for _, one in theirs], [one.high - one.value for _, one in theirs]],
+            color=color,
+            marker=marker,
+            markerfacecolor="white",
+            linestyle=":" if figure.joined else "none",
+            linewidth=1.0,
+            capsize=2,
+            elinewidth=0.5,
+            label=_label(f"{curve.label}, {authors}"),
+        )
+
+
+def _series(axes: Any, curve: SeriesCurve, number: int, repeats: Sequence[Series]) -> None:
+    color = COLORS[number % len(COLORS)]
+    for index, one in enumerate(repeats):
+        label = _label(curve.label) if index == 0 else None
+        marker = "o" if len(one.x) == 1 else None
+        axes.plot(one.x, one.y, color=color, linestyle=DASHES[index % len(DASHES)], marker=marker, label=label)
+        if one.low and one.high:
+            axes.fill_between(one.x, one.low, one.high, color=color, alpha=0.15, linewidth=0)
+
+
+def _places(figure: Figure, curve: Curve) -> dict[str, float]:
+    """Where each key is drawn; words are numbered in the order of the figure."""
+    words = _words(figure)
+    return {key: float(words.index(x)) if isinstance(x, str) else float(x) for x, key in curve.points}
+
+
+def _words(figure: Figure) -> list[str]:
+    return list(dict.fromkeys(x for curve in figure.curves for x, _ in curve.points if isinstance(x, str)))
+
+
+def _aside(figure: Figure, x: float, steps: int) -> float:
+    """The place of a point, shifted by some steps so that intervals stand side by side."""
+    spots = [place for curve in figure.curves for place in _places(figure, curve).values()]
+    low, high = min(spots), max(spots)
+    if figure.log_x and low > 0.0:
+        return float(x * (max(high / low, 2.0)) ** (_SIDE * steps))
+    return x + _SIDE * steps * max(high - low, 1.0)
+
+
+def _finish(drawing: Any, axes: Any, figure: Figure, scale: str) -> None:
+    axes.set(xlabel=figure.x, ylabel=figure.y)
+    axes.set_title(figure.title)
+    words = _words(figure)
+    if words:
+        axes.set_xticks(range(len(words)), [_label(word) for word in words])
+        axes.set_xlim(-0.5, len(words) - 0.5)
+        if sum(map(len, words)) > 60:
+            axes.tick_params("x", rotation=30)
+    if figure.log_x:
+        _log(axes, figure)
+    if figure.y_range is not None:
+        axes.set_ylim(*figure.y_range)
+    labels = axes.get_legend_handles_labels()[1]
+    if labels:
+        columns = 2 if max(map(len, labels)) < 50 else 1
+        drawing.legend(loc="outside upper left", fontsize=8, ncols=columns)
+    drawing.supxlabel("\n".join(textwrap.wrap(scale, 110)), x=0.01, ha="left", fontsize=7, color="#555555")
+
+
+def _log(axes: Any, figure: Figure) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    spots = sorted({float(x) for curve in figure.curves for x, _ in curve.points if not isinstance(x, str)})
+    axes.set_xscale("log")
+    if spots:
+        axes.xaxis.set_major_locator(FixedLocator(spots))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticklabels([f"{spot:g}" for spot in spots])
+
+
+def _label(text: str) -> str:
+    """A name for a legend; Matplotlib hides those with a leading underscore."""
+    shown = printable(text)
+    return f" {shown}" if shown.startswith("_") else shown

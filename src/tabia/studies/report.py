@@ -1,0 +1,270 @@
+"""The report of a study: results.csv, results.md and figures, from the stored results of its parts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabia.core.text import markdown, markdown_code
+from tabia.studies import figures
+from tabia.studies.directory import Manifest, StoredPart, StudyDirectory
+from tabia.studies.estimates import Estimate, StudyError, pooled
+from tabia.studies.part import Series
+from tabia.studies.study import S, Scale, Study
+from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Published, Verdict, assess, compare, contrasts
+
+CSV, MARKDOWN, FIGURES = "results.csv", "results.md", "figures"
+COLUMNS = (
+    *("study", "version", "scale", "kind", "key", "where", "unit", "value", "low", "high", "seeds"),
+    *("published", "published_low", "published_high", "verdict", "note"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the results: a value or a claim, ours, the published one, and the verdict."""
+
+    kind: str  # value, claim
+    key: str
+    where: str  # where it is published; empty for values of our own
+    ours: Estimate | None
+    seeds: int
+    published: Published | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Results:
+    """All stored results of a study."""
+
+    by_seed: tuple[dict[str, Estimate], ...]
+    series: dict[str, tuple[Series, ...]]
+    parts: tuple[StoredPart, ...]
+    missing: tuple[str, ...]  # parts that are not finished
+
+    def values(self, study: Study[S]) -> dict[str, Estimate]:
+        """Each value over all of its seeds."""
+        keys = dict.fromkeys(key for found in self.by_seed for key in found)
+        return {key: study.combine([found[key] for found in self.by_seed if key in found]) for key in keys}
+
+
+def collect(study: Study[S], directory: StudyDirectory, scale: S, seed: int) -> Results:
+    """Read what the parts have stored."""
+    parts = study.parts(scale, seed)
+    stored = [directory.result(part.name) for part in parts if directory.finished(part.name)]
+    by_seed: list[dict[str, Estimate]] = [{} for _ in range(scale.seeds)]
+    series: dict[str, tuple[Series, ...]] = {}
+    for one in stored:
+        by_seed[one.seed].update({found.key: found for found in one.outcome.estimates})
+        for name, curve in one.outcome.series.items():
+            series[name] = (*series.get(name, ()), curve)
+    missing = tuple(part.name for part in parts if not directory.finished(part.name))
+    return Results(tuple(by_seed), series, tuple(stored), missing)
+
+
+def rows(study: Study[S], scale: Scale, results: Results) -> list[Row]:
+    """Published values first, then claims, then what was measured beyond them."""
+    values = results.values(study)
+    seeds = {key: sum(key in found for found in results.by_seed) for key in values}
+    found = [_value_row(one, scale, values.get(one.key), seeds.get(one.key, 0)) for one in study.published]
+    for claim in study.claims:
+        sums = contrasts(claim, results.by_seed)
+        verdict = assess(claim, sums) if scale.trends or not sums else _not_at(scale)
+        found.append(
+            Row("claim", claim.statement, claim.where, pooled(sums) if sums else None, len(sums), None, verdict)
+        )
+    compared = {one.key for one in study.published}
+    return [
+        *found,
+        *(Row("value", key, "", one, seeds[key], None, None) for key, one in values.items() if key not in compared),
+    ]
+
+
+def _value_row(published: Published, scale: Scale, ours: Estimate | None, seeds: int) -> Row:
+    if ours is None:
+        verdict = Verdict(NOT_COMPARABLE, "not measured")
+    else:
+        verdict = compare(ours, published) if scale.values else _not_at(scale)
+    return Row("value", published.key, published.where, ours, seeds, published, verdict)
+
+
+def _not_at(scale: Scale) -> Verdict:
+    return Verdict(NOT_COMPARABLE, f"not at scale {scale.name}")
+
+
+def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") -> list[Path]:
+    """Write the tables and figures of what is stored; figures only if matplotlib is installed."""
+    manifest = directory.manifest()
+    if manifest.study != study.name or manifest.version != study.version:
+        raise StudyError(
+            f"{directory.path} holds {manifest.study} (version {manifest.version}), not {study.name} (version "
+            f"{study.version}). Give its own directory with --out."
+        )
+    scale = study.scale(manifest.scale)
+    with directory.reporting():
+        results = collect(study, directory, scale, manifest.seed)
+        found = rows(study, scale, results)
+        drawn = _draw(study, directory, scale, results, format) if figures.available() else {}
+        drawn |= _pictures(directory, results)
+        _remove_others(directory.path / FIGURES, drawn.values())
+        text = _page(study, manifest, scale, results, found, drawn)
+        return [
+            directory.write(CSV, to_csv(manifest, found).encode()),
+            directory.write(MARKDOWN, text.encode()),
+            *drawn.values(),
+        ]
+
+
+def to_csv(manifest: Manifest, found: Sequence[Row]) -> str:
+    """The rows as CSV."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    table.writerows([manifest.study, manifest.version, manifest.scale, *_cells(row)] for row in found)
+    return text.getvalue()
+
+
+def verdict_counts(path: Path) -> dict[str, int]:
+    """How often each verdict occurs in a results.csv."""
+    with path.open(encoding="utf-8", newline="") as file:
+        words = [line["verdict"] for line in csv.DictReader(file)]
+    return {word: words.count(word) for word in (HOLDS, DIFFERS, NOT_COMPARABLE)}
+
+
+def _cells(row: Row) -> list[object]:
+    ours = ["", "", "", ""] if row.ours is None else [row.ours.unit, *_numbers(row.ours)]
+    theirs = ["", "", ""]
+    if row.published is not None:
+        ends = [row.published.low, row.published.high]
+        theirs = [_number(row.published.value), *("" if end is None else _number(end) for end in ends)]
+    verdict = ["", ""] if row.verdict is None else [row.verdict.word, row.verdict.note]
+    return [row.kind, row.key, row.where, *ours, row.seeds, *theirs, *verdict]
+
+
+def _numbers(one: Estimate) -> list[str]:
+    return [_number(value) for value in (one.value, one.low, one.high)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _draw(study: Study[S], directory: StudyDirectory, scale: Scale, results: Results, format: str) -> dict[str, Path]:
+    """Draw every figure that has something to show; their files by title."""
+    values, drawn = results.values(study), dict[str, Path]()
+    for figure in study.figures:
+        about = f"Tabia, scale {scale.name}: {scale.about}. Bars: 95% intervals."
+        content = figures.draw(
+            figure, values, results.series, study.published, scale=about, authors=study.source.authors, format=format
+        )
+        if content is not None:
+            drawn[figure.title] = directory.write(f"{FIGURES}/{figure.name}.{format}", content)
+    return drawn
+
+
+def _pictures(directory: StudyDirectory, results: Results) -> dict[str, Path]:
+    """Write the pictures that parts made; their files by caption."""
+    found = [(part.part, item) for part in results.parts for item in part.outcome.pictures.items()]
+    return {
+        f"{caption} ({part})": directory.write(f"{FIGURES}/{part}-{number}.svg", content.encode())
+        for number, (part, (caption, content)) in enumerate(found, start=1)
+    }
+
+
+def _remove_others(folder: Path, kept: Iterable[Path]) -> None:
+    """Remove figures of an earlier report."""
+    for path in {*folder.glob("*.svg"), *folder.glob("*.png")} - set(kept):
+        path.unlink()
+
+
+def _page(
+    study: Study[S], manifest: Manifest, scale: Scale, results: Results, found: Sequence[Row], drawn: Mapping[str, Path]
+) -> str:
+    blocks = [f"# {study.name}", _wrap(study.question), _wrap(f"Source: {study.source}.")]
+    blocks += [_about(manifest, scale, results), *map(_wrap, study.notes)]
+    blocks += list(_tables(found, study.source.authors))
+    blocks += [f"![{markdown(title)}]({FIGURES}/{path.name})" for title, path in drawn.items()]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _about(manifest: Manifest, scale: Scale, results: Results) -> str:
+    devices = ", ".join(dict.fromkeys(one.device for one in results.parts)) or manifest.device
+    minutes = sum(one.seconds for one in results.parts) / 60
+    lines = [
+        "| | |",
+        "|---|---|",
+        f"| scale | {markdown(scale.name)}: {markdown(scale.about)} |",
+        f"| seeds | {scale.seeds}, from {manifest.seed} |",
+        f"| computed with | Tabia {markdown(manifest.tabia)} on {markdown(devices)}, {minutes:.1f} minutes |",
+        f"| command | {markdown_code(command(manifest))} |",
+    ]
+    if results.missing:
+        lines.append(f"| not finished | {len(results.missing)} of {len(results.missing) + len(results.parts)} parts |")
+    return "\n".join(lines)
+
+
+def command(manifest: Manifest) -> str:
+    """The command that repeats a study."""
+    seed = f" --seed {manifest.seed}" if manifest.seed else ""
+    return f"tabia study run {manifest.study} --scale {manifest.scale}{seed}"
+
+
+def _tables(found: Sequence[Row], authors: str) -> Iterator[str]:
+    compared = [row for row in found if row.kind == "value" and row.published is not None]
+    for where in dict.fromkeys(row.where for row in compared):
+        group = [row for row in compared if row.where == where]
+        units = ", ".join(dict.fromkeys(row.ours.unit for row in group if row.ours is not None and row.ours.unit))
+        yield f"## {where[:1].upper()}{where[1:]}{f' ({units})' if units else ''}"
+        yield _table(("", "ours, 95%", authors, "verdict"), [_compared(row) for row in group])
+    claims = [row for row in found if row.kind == "claim"]
+    if claims:
+        yield "## Orderings and trends"
+        for row in claims:
+            yield _claim(row)
+    own = [row for row in found if row.kind == "value" and row.published is None]
+    if own:
+        yield "## Measured beyond the publication"
+        yield _table(
+            ("", "ours, 95%", "unit"), [(row.key, _shown(row.ours), row.ours.unit if row.ours else "") for row in own]
+        )
+
+
+def _compared(row: Row) -> tuple[str, str, str, str]:
+    assert row.published is not None and row.verdict is not None
+    return row.key, _shown(row.ours), _shown(row.published.estimate), _verdict(row.verdict)
+
+
+def _claim(row: Row) -> str:
+    assert row.verdict is not None
+    seeds = f"{row.seeds} seed{'' if row.seeds == 1 else 's'}"
+    measured = "" if row.ours is None else f" Difference or slope: {_shown(row.ours)}, {seeds}."
+    text = f"- {row.key} ({row.where}): **{_verdict(row.verdict)}**.{measured}"
+    return "\n".join(textwrap.wrap(text, 118, subsequent_indent="  "))
+
+
+def _verdict(verdict: Verdict) -> str:
+    return f"{verdict.word} ({verdict.note})" if verdict.note else verdict.word
+
+
+def _shown(one: Estimate | None) -> str:
+    """A value with its interval, with as many digits as the interval deserves."""
+    if one is None:
+        return "-"
+    if one.low == one.high:
+        return f"{one.value:,.6g}"
+    digits = 0 if one.high - one.low > 20 else 1 if one.high - one.low > 1 else 3
+    return f"{one.value:,.{digits}f} ({one.low:,.{digits}f} to {one.high:,.{digits}f})"
+
+
+def _table(headings: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    lines = [" | ".join(headings), "|".join("---" for _ in headings)]
+    lines += [" | ".join(markdown(cell) for cell in row) for row in cells]
+    return "\n".join(f"| {line} |" if "---" not in line else f"|{line}|" for line in lines)
+
+
+def _wrap(text: str) -> str:
+    return "\n".join(textwrap.wrap(" ".join(text.split()), 118))
