@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tabia.evaluation import Record
-from tabia.evaluation.ratings import sequential_elo
+from tabia.evaluation.wandhoven import sequential_elo
 from tabia.games.game import Game
 from tabia.players import Player, runs
 from tabia.studies.estimates import Estimate, average, exact, percentage, spanning
