@@ -237,14 +237,14 @@ class Worker:
             for old in [other for other in self._waiting if owner is not None and other.owner == owner]:
                 self._waiting.remove(old)
                 old.future.cancel()
-            self._check_room(priority)
+            self._check_capacity(priority)
             self._waiting.append(request)
             self._program(name, request.program)
             self._want_larger(name)
             self._changed.notify_all()
         return request.future
 
-    def _check_room(self, priority: Priority) -> None:
+    def _check_capacity(self, priority: Priority) -> None:
         most = self._limit if priority <= Priority.MOVE else max(self._limit // 2, 1)
         if len(self._waiting) >= most:
             raise Busy(f"{len(self._waiting)} positions are waiting for a search already; try again in a few seconds.")
