@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import json
 import logging
@@ -41,6 +42,7 @@ ANSWER_SECONDS = 3
 STOP_SECONDS = 8.0
 """After this the process ends in any case."""
 _CONNECTIONS = 4000
+_FREEZE_SECONDS = (0, 20, 40, 60, 120, 240)  # each after the one before
 _log = logging.getLogger("tabia.server")
 
 
@@ -170,8 +172,10 @@ class Serving:
     async def _run(self, server: Server, listening: socket.socket, context: Context) -> None:
         self._loop = asyncio.get_running_loop()
         warm_defaults(context)
+        freezing = asyncio.create_task(_freeze())
         _log.info("started")
         await server.serve(sockets=[listening])
+        freezing.cancel()
 
     def _listen(self) -> socket.socket:
         host, port = self._options.host, self._options.port
@@ -197,6 +201,18 @@ class Serving:
             timeout_graceful_shutdown=ANSWER_SECONDS,
             limit_concurrency=_CONNECTIONS,
         )
+
+
+async def _freeze() -> None:
+    """Take what lives as long as the server out of the garbage collector, as compiling the first players makes more.
+
+    A collection of modules and compiled programs stops everything for some 300 ms, every few seconds under load. A few
+    times are enough, and bound what is kept by mistake.
+    """
+    for seconds in _FREEZE_SECONDS:
+        await asyncio.sleep(seconds)
+        gc.collect()
+        gc.freeze()
 
 
 def _rates(address_limit: int) -> Rates:
