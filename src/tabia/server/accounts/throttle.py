@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import sqlalchemy as sql
 
@@ -138,6 +139,7 @@ class Throttle:
             connection.execute(attempts.update().where(attempts.c.key == key).values(**fields))
 
 
+@lru_cache(maxsize=4096)
 def network(address: str) -> str:
     """What counts as one address: an IPv4 address itself, the /64 of an IPv6 address, which one person has whole.
 

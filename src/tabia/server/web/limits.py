@@ -44,8 +44,8 @@ class Rate:
 class Rates:
     """The limits of a shared server; docs/reference/http-api.md publishes them."""
 
-    stranger: Rate = Rate(30, 60)  # requests of one address without a cookie; a class may share an address
-    person: Rate = Rate(120, 20)  # requests of a guest, a member, a bot or an operator
+    stranger: Rate = Rate(120, 300)  # requests of one address without a cookie; a class may share an address
+    person: Rate = Rate(120, 60)  # requests of a guest, a member, a bot or an operator
     address: Rate = Rate(1200, 300)  # requests of everyone behind one address
     simulations: Rate = Rate(60_000, 60_000)  # of analyses, hints and moves chosen for a client
     analyses: int = 1  # at a time
