@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from tabia.server.clock import ManualClock
 from tabia.server.database.schema import metadata, settings
 from tabia.server.web.app import create_app
 from tabia.server.web.context import make_context
+from tests.server.running import run
 
 HOST = "testserver"
 CHEAP = Hashing(memory_kib=8, passes=1, lanes=1)
@@ -53,7 +53,7 @@ class Shared:
     def guest(self, address: str = "192.0.2.1") -> TestClient:
         """A browser of somebody who has started a game."""
         found = self.browser(address)
-        _, cookie = asyncio.run(self.accounts.ensure_person(stranger(address)))
+        _, cookie = run(self.accounts.ensure_person(stranger(address)))
         assert cookie is not None and cookie.value is not None
         found.cookies.set(cookie.name, cookie.value, domain=f"{HOST}.local")
         return found

@@ -25,6 +25,7 @@ from tabia.server.clock import ManualClock, parse
 from tabia.server.database.engines import open_database
 from tabia.server.database.schema import attempts, people, sessions, tokens
 from tabia.server.errors import Busy, Forbidden, Refused, Unauthorized
+from tests.server.running import run
 
 from .conftest import start
 from .shared import CHEAP, HOST, PASSWORD, Shared
@@ -146,7 +147,7 @@ def test_few_hashes_at_once_and_a_bounded_queue() -> None:
     async def many() -> list[bool]:
         return await asyncio.gather(*(one() for _ in range(20)))
 
-    assert sorted(asyncio.run(many())) == [False] * 15 + [True] * 5
+    assert sorted(run(many())) == [False] * 15 + [True] * 5
     assert most == 2
     hashed.close()
 
@@ -215,7 +216,7 @@ def test_sign_up_sign_out_sign_in(shared: Shared) -> None:
 
 def test_cookies_are_out_of_reach_and_bound_to_the_host(tmp_path: Path) -> None:
     accounts = Accounts(open_database(tmp_path), AccountOptions(hashing=CHEAP), ManualClock())
-    _, cookies = asyncio.run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
+    _, cookies = run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
     response = Response()
     for cookie in cookies:
         cookie.put(response)
@@ -259,9 +260,9 @@ def test_a_name_that_nobody_has_takes_as_long_as_a_wrong_password() -> None:
 def test_an_outdated_hash_is_renewed_at_sign_in(tmp_path: Path) -> None:
     database, clock = open_database(tmp_path), ManualClock()
     old = Accounts(database, AccountOptions(hashing=CHEAP), clock)
-    asyncio.run(old.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
+    run(old.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
     new = Accounts(database, AccountOptions(hashing=Hashing(memory_kib=16, passes=2, lanes=1)), clock)
-    asyncio.run(new.login(stranger("192.0.2.1"), "Ada", PASSWORD, {}))
+    run(new.login(stranger("192.0.2.1"), "Ada", PASSWORD, {}))
     with database.transaction() as connection:
         assert "m=16,t=2" in connection.execute(sql.select(people.c.password)).scalar_one()
     for accounts in (old, new):
@@ -371,7 +372,7 @@ def test_five_tries_then_longer_and_longer_up_to_a_quarter_of_an_hour(database: 
 def test_many_guesses_in_parallel_are_not_cheaper(database: Path | str) -> None:
     """Attempts are counted before passwords are checked."""
     accounts = Accounts(open_database(database), AccountOptions(hashing=CHEAP), ManualClock())
-    asyncio.run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
+    run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
 
     async def guess(number: int) -> str:
         try:
@@ -385,7 +386,7 @@ def test_many_guesses_in_parallel_are_not_cheaper(database: Path | str) -> None:
     async def all_at_once() -> list[str]:
         return await asyncio.gather(*(guess(number) for number in range(30)))
 
-    assert sorted(asyncio.run(all_at_once())) == ["checked"] * 5 + ["refused"] * 25
+    assert sorted(run(all_at_once())) == ["checked"] * 5 + ["refused"] * 25
     accounts.close()
     accounts.database.close()
 
@@ -435,7 +436,7 @@ def test_a_thousand_guesses_from_one_address_do_not_lock_the_owner_out(guesser: 
         assert await guesser.guesses(["198.51.100.7"], 1000, 1.0) <= 15  # five, then after 1, 2, 4, ... 512 seconds
         assert await guesser.login("192.0.2.200", PASSWORD) == "in"  # a new browser elsewhere
 
-    asyncio.run(attack())
+    run(attack())
 
 
 def test_guesses_from_a_hundred_addresses_slow_down_new_browsers_only(guesser: Guesser) -> None:
@@ -450,7 +451,7 @@ def test_guesses_from_a_hundred_addresses_slow_down_new_browsers_only(guesser: G
         guesser.clock.advance(60)  # a new one does, a minute at most
         assert await guesser.login("192.0.2.201", PASSWORD) == "in"
 
-    asyncio.run(attack())
+    run(attack())
 
 
 def test_a_browser_is_known_for_its_own_person_only(guesser: Guesser) -> None:
@@ -462,7 +463,7 @@ def test_a_browser_is_known_for_its_own_person_only(guesser: Guesser) -> None:
             found = [await guesser.login("198.51.100.7", f"guess {number}", forged) for number in range(6)]
             assert found[-1] == "refused"
 
-    asyncio.run(attack())
+    run(attack())
 
 
 def test_an_address_has_thirty_failures_per_hour_and_right_passwords_are_free(shared: Shared) -> None:
@@ -485,7 +486,7 @@ def test_throttling_survives_a_restart_and_stores_no_name_or_address(database: P
         accounts = Accounts(open_database(database), AccountOptions(hashing=CHEAP), clock)
         for number in range(5):
             with pytest.raises((Unauthorized, Busy)) as refused:
-                asyncio.run(accounts.login(stranger("198.51.100.9"), "Lovelace", f"guess {number}", {}))
+                run(accounts.login(stranger("198.51.100.9"), "Lovelace", f"guess {number}", {}))
         with accounts.database.transaction() as connection:
             rows = str(connection.execute(sql.select(attempts)).all())
         accounts.close()
@@ -534,7 +535,7 @@ def test_a_flood_of_sign_ins_does_not_slow_down_other_requests(shared: Shared) -
 
     shared.accounts.passwords._verify = verify  # type: ignore[method-assign]
     try:
-        found, waits = asyncio.run(flood())
+        found, waits = run(flood())
     finally:
         shared.accounts.passwords._verify = slow  # type: ignore[method-assign]
     assert found.count("checked") == 34 and found.count("refused") == 166
@@ -578,10 +579,10 @@ def test_an_invitation_is_for_one_account_and_expires(tmp_path: Path, database: 
     assert sign_up("Bob", code).status_code == 422
     shared.clock.advance(14 * DAY)
     assert sign_up("Bob", late).status_code == 422
-    asked = asyncio.run(shared.accounts.visitor({}, None, "192.0.2.1"))
+    asked = run(shared.accounts.visitor({}, None, "192.0.2.1"))
     assert asked.scopes == {"read"}
     with pytest.raises(Unauthorized, match="needs an invitation"):
-        asyncio.run(shared.accounts.ensure_person(asked))
+        run(shared.accounts.ensure_person(asked))
     shared.close()
 
 
@@ -617,7 +618,7 @@ def test_scopes_are_limited_by_the_role(shared: Shared) -> None:
     made = browser.post("/api/v1/account/tokens", json=body)
     assert made.status_code == 201
     Operators(shared.accounts.database, shared.clock).demote("Ada")
-    found = asyncio.run(shared.accounts.visitor({}, f"Bearer {made.json()['token']}", ""))
+    found = run(shared.accounts.visitor({}, f"Bearer {made.json()['token']}", ""))
     assert found.scopes == frozenset()
 
 
@@ -682,6 +683,6 @@ def test_somebody_who_signs_up_twice_at_once_has_one_account(database: Path | st
     async def both() -> list[str]:
         return await asyncio.gather(*(sign_up(f"192.0.2.{number}") for number in range(4)))
 
-    assert sorted(asyncio.run(both())) == ["Ada"] + ["Somebody has this name already; choose another."] * 3
+    assert sorted(run(both())) == ["Ada"] + ["Somebody has this name already; choose another."] * 3
     accounts.close()
     accounts.database.close()

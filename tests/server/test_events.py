@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from tabia.server.play.watching import EVENTS, SLOW, STATES, Follower
 from tabia.server.web.routes import events
 from tests.server.club import ME, OPEN, Club, Person, lines, pair
 from tests.server.conftest import play, start
+from tests.server.running import run
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_a_slow_reader_gets_the_newest_state_and_holds_up_nobody() -> None:
             listener.put({"event": number})
         assert listener.closed == SLOW and await listener.get() is None
 
-    asyncio.run(check())
+    run(check())
 
 
 def test_a_member_is_challenged_by_name_and_signing_out_closes_the_screens(club: Club) -> None:

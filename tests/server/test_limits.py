@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 from tabia.server.clock import ManualClock
 from tabia.server.errors import Busy
 from tabia.server.web.limits import Buckets, Limits, NoLimits, Rate, Rates, network
+from tests.server.running import run
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def test_simulations_are_counted_and_streams_wait_for_them(limits: Limits, clock
         waiting = asyncio.create_task(limits.afford(GUEST, 1))
         await asyncio.wait_for(waiting, 5)
 
-    asyncio.run(afford())
+    run(afford())
     clock.advance(10)
     limits.simulations(GUEST, 5000)  # more than the bucket holds takes all of it
     with pytest.raises(Busy):
@@ -122,7 +123,7 @@ def test_one_analysis_at_a_time(limits: Limits, monkeypatch: pytest.MonkeyPatch)
         async with limits.analysis(GUEST):
             pass
 
-    asyncio.run(scenario())
+    run(scenario())
     assert not limits._analyses and not limits._waiting
 
 

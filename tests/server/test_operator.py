@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from tabia.server.accounts.visitor import stranger
 from tabia.server.clock import Clock
 from tabia.server.database.engines import open_database
 from tabia.server.errors import Forbidden
+from tests.server.running import run
 
 from .shared import CHEAP, PASSWORD
 
@@ -36,19 +36,19 @@ def serve(database: Path | str, *words: str) -> Result:
 def test_invite_list_reset_ban_and_promote(database: Path | str, accounts: Accounts) -> None:
     codes = serve(database, "invite", "--count", "3").stdout.split()
     assert len(set(codes)) == 3
-    asyncio.run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, codes[0]))
+    run(accounts.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, codes[0]))
     (listed,) = json.loads(serve(database, "people", "list", "--json").stdout)
     assert (listed["name"], listed["role"], listed["banned"]) == ("Ada", "member", None)
     said = serve(database, "people", "reset", "ada").stdout
     password = said.split(" is ")[1].split(";")[0]
-    asyncio.run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
+    run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
     assert serve(database, "people", "operator", "ada").exit_code == 0
     assert "operator" in serve(database, "people", "list").stdout
     assert serve(database, "people", "ban", "ada").exit_code == 0
     with pytest.raises(Forbidden, match="banned"):
-        asyncio.run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
+        run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
     assert serve(database, "people", "unban", "ada").exit_code == 0
-    asyncio.run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
+    run(accounts.login(stranger("192.0.2.2"), "Ada", password, {}))
 
 
 def test_backup_and_restore(database: Path | str, accounts: Accounts, tmp_path: Path) -> None:

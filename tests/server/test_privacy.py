@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from tabia.server.accounts import privacy
 from tabia.server.accounts.visitor import stranger
 from tabia.server.database.schema import games, metadata, people, ratings, results, seats, sessions
 from tabia.server.database.store import DELETED, Saved
+from tests.server.running import run
 
 from .shared import PASSWORD, Shared
 from .test_store import GAME
@@ -172,7 +172,7 @@ def test_names_of_seats_are_not_in_the_row_of_the_game(shared: Shared) -> None:
 
 
 def test_deleting_somebody_who_has_gone_changes_nothing(shared: Shared) -> None:
-    visitor, _ = asyncio.run(shared.accounts.ensure_person(stranger("192.0.2.1")))
+    visitor, _ = run(shared.accounts.ensure_person(stranger("192.0.2.1")))
     assert visitor.person is not None
     with shared.accounts.database.transaction() as connection:
         assert privacy.delete(connection, visitor.person) == [visitor.person]

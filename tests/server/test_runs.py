@@ -23,6 +23,7 @@ from tabia.server.web.app import create_app
 from tabia.server.web.context import make_context
 from tabia.server.web.routes.runs import _changes
 from tests.server.conftest import HOST, make_page, start, wait
+from tests.server.running import run
 
 RECORD = """tabia games 1
 iteration: 2
@@ -208,7 +209,7 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
         return found
 
     with ThreadPoolExecutor(1) as pool:  # Playwright may keep a loop running in this thread
-        found = pool.submit(lambda: asyncio.run(asyncio.wait_for(follow(), 20))).result()
+        found = pool.submit(lambda: run(asyncio.wait_for(follow(), 20))).result()
     assert [(name, content.get("iteration")) for name, content in found] == [
         ("metrics", 3),
         ("state", 3),

@@ -32,6 +32,7 @@ from tabia.server.serve import Options, Serving, check
 from tabia.server.web.draining import Draining
 from tabia.server.web.edge import LOOPBACK, BehindProxy
 from tabia.server.web.security import TRANSPORT_SECURITY
+from tests.server.running import run
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +162,9 @@ def test_a_stream_ends_when_the_server_stops_and_an_answer_is_finished() -> None
         await asyncio.wait_for(answering, 5)
         return sent
 
-    events = asyncio.run(ask(StreamingResponse(stream(), media_type="text/event-stream")))
+    events = run(ask(StreamingResponse(stream(), media_type="text/event-stream")))
     assert events[-1] == {"type": "http.response.body", "body": b"", "more_body": False} and len(events) > 2
-    assert asyncio.run(ask(slow))[-1]["body"] == b"whole"
+    assert run(ask(slow))[-1]["body"] == b"whole"
 
 
 # A process.
