@@ -66,6 +66,15 @@ def test_an_invitation_spares_the_wait_of_a_class(look: Look) -> None:
     assert shared.asked[-1][2]["invite"] == "an-invitation"
 
 
+def test_a_first_move_that_is_refused_asks_to_sign_up_and_leaves_the_board(look: Look) -> None:
+    screen = look()
+    shared = SharedServer(screen, role="stranger")
+    shared.answers["POST games"] = Refusal(401, "Sign in to play games.")
+    screen.open("#/play?g=connect4").cell(38).click()
+    screen.wait_until("Sign in to play games.", "dialog.sign-in")
+    screen.page.wait_for_function("document.querySelector('tabia-board').pending === null")
+
+
 def test_clocks_count_down_and_absence_is_shown(look: Look) -> None:
     screen = look(width=390, height=844)
     shared = SharedServer(screen)

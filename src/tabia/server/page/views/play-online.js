@@ -65,7 +65,7 @@ function friendCard(view) {
 export function invitation(view, state) {
   if (!state?.join || !vacant(state, view.game.seat_names)) return nothing;
   const link = view.online.link(state);
-  return html`<section class="card invitation" aria-label="Invitation"><p>Send this link to the one you want to play with. The game starts when they join. <span class="soft">${facts(state)}</span></p>
+  return html`<section class="card invitation" aria-label="Invitation"><p>Send this link to the person you want to play with. The game starts when they join. <span class="soft">${facts(state)}</span></p>
     <div class="with-button"><input readonly aria-label="Link to the open seat" .value=${link} @focus=${(/** @type {any} */ event) => event.target.select()}>
       <button class="primary" @click=${() => view.online.copyLink(state)}>${icon("copy")} Copy</button>
       ${"share" in navigator ? html`<button @click=${() => view.online.shareLink(state)}>${icon("share")} Send</button>` : nothing}</div></section>`;
