@@ -28,9 +28,10 @@ from websockets.sync.client import connect
 
 from tabia.cli.main import app
 from tabia.core.errors import TabiaError
-from tabia.server.serve import Options, Serving, check
+from tabia.server.serve import Options, Serving, check, rates
 from tabia.server.web.draining import Draining
 from tabia.server.web.edge import LOOPBACK, BehindProxy
+from tabia.server.web.limits import Rates
 from tabia.server.web.security import TRANSPORT_SECURITY
 from tests.server.running import run
 
@@ -79,6 +80,10 @@ def test_the_command_exits_with_2_and_one_line(tmp_path: Path) -> None:
     assert found.exit_code == 2 and not found.stdout
     assert len(found.stderr.splitlines()) == 1 and "--tls-cert" in found.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_the_limits_without_options_are_the_published_ones() -> None:
+    assert rates(Options().address_limit) == Rates()
 
 
 def test_loopback_needs_nothing_and_proxies_make_it_secure() -> None:

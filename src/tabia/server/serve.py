@@ -154,7 +154,7 @@ class Serving:
             data=options.database or data,
             runs=options.runs,
             people=AccountOptions(secure=self._reach.edge.secure, invite_only=options.invite_only),
-            limits=Limits(_rates(options.address_limit)),
+            limits=Limits(rates(options.address_limit)),
             allowed=Allowed(shown=not options.games, agents=options.agents or ("*",)),
         )
         listening = self._listen()
@@ -163,15 +163,15 @@ class Serving:
         self._server = Server(self._config(app))
         files.write_atomic(data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
         place = self._reach.url if options.proxy else f"{self._reach.url}:{port}"
-        self._say(f"Tabia serves {place}/ (SIGTERM or Ctrl-C stops it).")
         with context.store.database.claim():
-            asyncio.run(self._run(self._server, listening, context))
+            asyncio.run(self._run(self._server, listening, context, place))
         context.worker.join()
         self._say("Stopped; all moves are saved.")
 
-    async def _run(self, server: Server, listening: socket.socket, context: Context) -> None:
+    async def _run(self, server: Server, listening: socket.socket, context: Context, place: str) -> None:
         self._loop = asyncio.get_running_loop()
         warm_defaults(context)
+        self._say(f"Tabia serves {place}/ (SIGTERM or Ctrl-C stops it).")
         freezing = asyncio.create_task(_freeze())
         _log.info("started")
         await server.serve(sockets=[listening])
@@ -215,11 +215,11 @@ async def _freeze() -> None:
         gc.freeze()
 
 
-def _rates(address_limit: int) -> Rates:
-    """The limits, those of an address as large as the operator says."""
+def rates(address_limit: int) -> Rates:
+    """The limits, those of an address as large as the operator says; the default gives those of `Rates`."""
     return Rates(
         address=Rate(address_limit, address_limit / 4),
-        stranger=Rate(address_limit / 40, address_limit / 20),
+        stranger=Rate(address_limit / 10, address_limit / 4),
         sockets_of_address=max(address_limit // 3, 20),
     )
 

@@ -50,6 +50,31 @@ def test_a_refusal_is_shown_at_its_input_and_a_wait_in_words(look: Look) -> None
     assert screen.page.input_value("#sign-password") == "", "a password does not outlive its dialog"
 
 
+def test_an_invitation_spares_the_wait_of_a_class(look: Look) -> None:
+    screen = look()
+    shared = SharedServer(screen, role="stranger")
+    shared.answers["POST account"] = Refusal(429, "Too many attempts.", retry_after=3000)
+    open_dialog(screen)
+    screen.page.click("dialog >> text=Create an account")
+    screen.page.click("dialog [type=submit]")
+    screen.wait_until("With an invitation you need not wait.", "dialog [role=alert]")
+    assert screen.page.is_disabled("dialog [type=submit]")
+    screen.page.click("dialog >> text=I have an invitation")
+    screen.page.fill("#sign-invite", "an-invitation")
+    screen.page.click("dialog [type=submit]")
+    screen.wait_until("Try again in", "dialog [type=submit]")
+    assert shared.asked[-1][2]["invite"] == "an-invitation"
+
+
+def test_a_first_move_that_is_refused_asks_to_sign_up_and_leaves_the_board(look: Look) -> None:
+    screen = look()
+    shared = SharedServer(screen, role="stranger")
+    shared.answers["POST games"] = Refusal(401, "Sign in to play games.")
+    screen.open("#/play?g=connect4").cell(38).click()
+    screen.wait_until("Sign in to play games.", "dialog.sign-in")
+    screen.page.wait_for_function("document.querySelector('tabia-board').pending === null")
+
+
 def test_clocks_count_down_and_absence_is_shown(look: Look) -> None:
     screen = look(width=390, height=844)
     shared = SharedServer(screen)

@@ -92,7 +92,7 @@ def read(path: Path) -> Contents:
             rows[table] = rows.get(table, 0) + isinstance(value, list)
     contents = Contents(rows, found.hexdigest())
     if last.get("sha256") != contents.sha256 or last.get("rows") != rows or set(rows) != set(metadata.tables):
-        raise StoreError(f"{path} is not complete or was changed; take another backup.")
+        raise StoreError(f"{path} is not complete or was changed; use another backup.")
     return contents
 
 

@@ -88,7 +88,7 @@ class SignIn extends Element {
       /** @type {HTMLElement|null} */ (document.querySelector("tabia-reader button"))?.focus(); // The button that opened this is gone.
     } catch (error) {
       const { message, field, retryAfter } = /** @type {import("../api.js").ApiError} */ (error);
-      this.refuse(field, message);
+      this.refuse(field, retryAfter && this.mode === "up" ? `${message} With an invitation you need not wait.` : message);
       if (retryAfter) this.pause(retryAfter);
     }
     this.busy = false;
@@ -110,11 +110,18 @@ class SignIn extends Element {
     this.timer = window.setInterval(() => {
       this.wait = Math.max(0, Math.ceil((until - performance.now()) / 1000));
       if (!this.wait) {
-        clearInterval(this.timer);
-        this.problem = null;
+        this.resume();
         announce("You can try again now.");
       }
     }, 250);
+  }
+
+  /** Stop waiting, if there is something to wait for. */
+  resume() {
+    if (!this.timer) return;
+    clearInterval(this.timer);
+    this.timer = this.wait = 0;
+    this.problem = null;
   }
 
   render() {
@@ -127,14 +134,21 @@ class SignIn extends Element {
       <form class="stack" novalidate @submit=${this.submit}>
         ${this.input("name", "Name", { autocomplete: "username", note: isNew ? "2 to 24 letters, digits, _ or -. Everybody sees it." : "" })}
         ${this.input("password", "Password", { autocomplete: isNew ? "new-password" : "current-password", secret: true, note: isNew ? "At least 8 characters; a short sentence is better." : "" })}
-        ${isNew && store.catalog?.sign_up === "invite" ? this.input("invite", "Invitation code", { autocomplete: "off", note: "The operator of this server gives you one." }) : nothing}
+        ${isNew ? this.invitation() : nothing}
         ${this.problem && !this.problem.field ? html`<p class="note bad" role="alert">${icon("warn")}<span>${this.problem.text}</span></p>` : nothing}
         ${guest ? html`<p class="soft small">The games that you have played as a guest come along.</p>` : nothing}
         <button class="primary" type="submit" ?disabled=${this.busy || this.wait > 0}>${this.wait ? `Try again in ${patience(this.wait)}` : action}</button>
       </form>
-      <p class="soft small switch">${isNew ? "You have an account?" : "New here?"} <button type="button" class="plain" @click=${() => this.change(isNew ? "in" : "up")}>${isNew ? "Sign in" : "Create an account"}</button></p>
-      <p class="soft small">${isNew ? "There is no e-mail address. If you forget the password, the operator of this server can reset it." : "Forgotten? The operator of this server can reset it."}</p>
+      <p class="soft small switch">${isNew ? "Already have an account?" : "New here?"} <button type="button" class="plain" @click=${() => this.change(isNew ? "in" : "up")}>${isNew ? "Sign in" : "Create an account"}</button></p>
+      <p class="soft small">${isNew ? "No e-mail address is needed. If you forget the password, the operator of this server can reset it." : "Forgot your password? The operator of this server can reset it."}</p>
     </dialog>`;
+  }
+
+  /** The invitation: required on some servers; on others it spares the wait where many sign up from one address. */
+  invitation() {
+    const input = this.input("invite", "Invitation code", { autocomplete: "off", note: "The operator of this server gives you one." });
+    if (store.catalog?.sign_up === "invite") return input;
+    return html`<details @input=${() => this.resume()}><summary>I have an invitation</summary>${input}</details>`;
   }
 
   /** @param {string} name @param {string} label @param {{autocomplete: string, note?: string, secret?: boolean}} options */

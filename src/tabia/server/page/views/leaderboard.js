@@ -65,7 +65,7 @@ class Leaderboard extends Element {
       ${rows.length ? html`<section class="card scroll"><table class="leaderboard"><thead><tr><th scope="col">#</th><th scope="col">Player</th><th scope="col" class="figures">Rating</th><th scope="col" class="interval"><span class="unseen">Interval</span></th><th scope="col" class="figures">Games</th></tr></thead>
         <tbody>${settled.map((row) => this.row(row, scale))}</tbody>
         ${provisional.length ? html`<tbody><tr><th colspan="5" scope="rowgroup">Provisional</th></tr>${provisional.map((row) => this.row(row, scale))}</tbody>` : nothing}</table></section>` : nothing}
-      <p class="soft small">Ratings use the scale of the agents, on which random play has 0. <span class="interval-note">The bar is the 95% interval: where two of them overlap, the order is not sure. </span>A question mark means that more games are needed for a place.
+      <p class="soft small">Ratings use the scale of the agents, on which random play has 0. <span class="interval-note">The bar is the 95% interval: where two of them overlap, the order is uncertain. </span>A question mark means that more games are needed for a place.
         ${isMember() ? nothing : html`<button class="plain" @click=${() => openSignIn("up")}>Create an account</button> to appear here.`}</p>`;
   }
 

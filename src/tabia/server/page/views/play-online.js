@@ -22,7 +22,7 @@ export function onlineSide(view, state, levels) {
 function gameCard(view, state) {
   const people = hasOthers(state);
   return html`<section class="card stack tight"><h2>${state.rated ? "Rated game" : "Unrated game"}</h2><p>${view.game.name}, ${timeControl(state.clock)}.</p>
-    <p class="soft small">No undo and no hints.${people ? " Whoever is away for a minute loses." : ""}${state.rated ? " Resigning counts as a loss." : ""}</p></section>`;
+    <p class="soft small">No undo and no hints.${people || state.rated ? " Whoever is away for a minute loses." : ""}${state.rated ? " Resigning counts as a loss." : ""}</p></section>`;
 }
 
 /** @param {any} view */
@@ -34,7 +34,7 @@ function ratedCard(view) {
     ${placement(own)}
     ${own?.next ? html`<p class="soft small">Next opponent: <b>${own.next.name}</b> <span class="rank">${rating(view.game.levels.find((/** @type {any} */ level) => level.id === own.next.agent) ?? { elo: own.next.rating, error: null })}</span></p>` : nothing}
     <div class="actions"><button class="primary wide-button" ?disabled=${view.online.busy} @click=${() => view.online.rated()}>${icon("play")} ${own?.games ? "Next rated game" : "Play a rated game"}</button></div>
-    ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn by lot.${isMember() ? "" : html` Your rating is kept with an <button class="plain" @click=${() => openSignIn("up")}>account</button>.`}</p>`}</section>`;
+    ${own?.games && isMember() ? nothing : html`<p class="soft small">No undo, no hints; who starts is drawn at random.${isMember() ? "" : html` <button class="plain" @click=${() => openSignIn("up")}>Create an account</button> to keep your rating.`}</p>`}</section>`;
 }
 
 /** How far the placement is. @param {any} own */
@@ -65,7 +65,7 @@ function friendCard(view) {
 export function invitation(view, state) {
   if (!state?.join || !vacant(state, view.game.seat_names)) return nothing;
   const link = view.online.link(state);
-  return html`<section class="card invitation" aria-label="Invitation"><p>Send this link to the one you want to play with. The game starts when they join. <span class="soft">${facts(state)}</span></p>
+  return html`<section class="card invitation" aria-label="Invitation"><p>Send this link to the person you want to play with. The game starts when they join. <span class="soft">${facts(state)}</span></p>
     <div class="with-button"><input readonly aria-label="Link to the open seat" .value=${link} @focus=${(/** @type {any} */ event) => event.target.select()}>
       <button class="primary" @click=${() => view.online.copyLink(state)}>${icon("copy")} Copy</button>
       ${"share" in navigator ? html`<button @click=${() => view.online.shareLink(state)}>${icon("share")} Send</button>` : nothing}</div></section>`;

@@ -15,13 +15,13 @@ export function statusLine(view, state, position, seats) {
   const seated = mine(state ?? { seats });
   const alone = seated.length === 1;
   const [own] = seated;
-  const color = alone ? `you are ${game.seat_names[own].toLowerCase()} · ` : "";
+  const facts = [alone ? `you are ${game.seat_names[own].toLowerCase()}` : "", position?.over ? "" : lower(game.goal)].filter(Boolean);
   const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
   const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
   const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
   return html`<div class="status"><h1 class=${won}>${title}</h1>
       ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
-      <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide"> · ${color}${lower(game.goal)}</span></span>
+      <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide">${facts.map((fact) => ` · ${fact}`).join("")}</span></span>
       <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone && opponents(view, seats) ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
     <p class="line ${note ? "" : "blank"} ${!view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
 }

@@ -117,7 +117,7 @@ class Play extends Element {
       this.began(state);
       return state;
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      this.online.refused(error);
       return null;
     }
   }
@@ -192,6 +192,7 @@ class Play extends Element {
       this.session.pending = { ply, path };
       if (!(await this.start())) {
         this.session.pending = null;
+        this.requestUpdate();
         return;
       }
     }
