@@ -55,7 +55,7 @@ SCALES = (
     ),
     CheckersScale(
         name="full",
-        about="2 runs as published, one without loop cutting, with c too low and too high; 120 games per match",
+        about="as published, and without loop cutting, with c too low and too high; 120 games per match",
         games=120,
         network_games=480,
         seeds=2,

@@ -48,9 +48,7 @@ SCALES = (
         changes=(("iterations", 4), ("search.simulations", 16), ("selfplay.games", 48), ("replay.min_positions", 1000)),
         tree=False,
     ),
-    EloScale(
-        name="full", about="2 runs of 40 iterations, 200 games per pair", games=200, seeds=2, values=True, trends=True
-    ),
+    EloScale(name="full", about="40 iterations, 200 games per pair", games=200, seeds=2, values=True, trends=True),
 )
 
 

@@ -79,7 +79,7 @@ SCALES = (
     ),
     Connect4Scale(
         name="full",
-        about="2 runs of each recipe, 200 games per seat and match at 800 simulations; 50 in the thesis",
+        about="200 games per seat and match at 800 simulations; 50 in the thesis",
         games=200,
         simulations=800,
         seeds=2,

@@ -61,7 +61,7 @@ SCALES = (
     ),
     ChoiceScale(
         name="quick",
-        about="Connect 4 with the agent connect4-laptop, 32 simulations, 2 x 100 games per match",
+        about="Connect 4 with the agent connect4-laptop, 32 simulations, 100 games per seed and match",
         games=100,
         simulations=32,
         agents=(("connect4", "connect4-laptop"),),
@@ -70,7 +70,7 @@ SCALES = (
     ),
     ChoiceScale(
         name="full",
-        about="64 simulations, 2 x 1,000 games per match",
+        about="64 simulations, 1,000 games per seed and match",
         games=1000,
         simulations=64,
         agents=tuple((game, game) for game in GAMES),
