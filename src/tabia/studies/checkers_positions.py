@@ -6,6 +6,7 @@ Evaluations 9.5 to 9.7 of Schulte 2021.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tabia.studies.part import Measurement, Outcome, Place
 from tabia.studies.pictures import board_pictures, evaluate
 
 FIRST_CHOICE, NEVER_TRIED = "opening: probability of the first choice", "opening: moves below 0.00001%"
+_MOST_GAMES = 100  # searched for examples
 _NEVER = 1e-7  # the pre-evaluation of the direct moves in the thesis
 
 
@@ -91,25 +93,30 @@ def _played(start: Session, record: Record) -> Session:
 
 
 def examples(games: Iterable[Session], is_jump: Callable[[int], bool]) -> dict[str, Session]:
-    """The middle of the first game, and the first position in a game's middle third where only the last seat can jump.
+    """The middle of the first game, and the position where the last seat can jump and the others could least.
 
-    That is: no other seat had a jump when it moved in the same round.
+    The others' jumps are those they had when they moved in the same round; the first and last third do not count.
     """
-    found: dict[str, Session] = {}
-    for session in games:
-        middle = session.ply // 2
-        found = found or {f"Example 1: after {middle} moves": session.at(middle)}
-        for ply in range(session.ply // 3, 2 * session.ply // 3):
-            if _only_the_last_jumps(session, ply, is_jump):
-                return found | {"Example 2: only the last seat can jump": session.at(ply)}
+    held = list(islice(games, _MOST_GAMES))
+    middle = held[0].ply // 2
+    found = {f"Example 1: after {middle} moves": held[0].at(middle)}
+    rounds = [(others_jumps(session, ply, is_jump), number, ply) for number, session in enumerate(held)
+              for ply in range(session.ply // 3, 2 * session.ply // 3)]  # fmt: skip
+    known = [(count, number, ply) for count, number, ply in rounds if count is not None]
+    if known:
+        count, number, ply = min(known)
+        others = "no other seat" if count == 0 else f"the others have {count} jumps"
+        found[f"Example 2: the last seat can jump, {others}"] = held[number].at(ply)
     return found
 
 
-def _only_the_last_jumps(session: Session, ply: int, is_jump: Callable[[int], bool]) -> bool:
-    """Whether the last seat moves at `ply` and can jump, and the seats that moved just before it could not."""
+def others_jumps(session: Session, ply: int, is_jump: Callable[[int], bool]) -> int | None:
+    """How many jumps the other seats had in the round before `ply`; None unless the last seat moves and can jump."""
     seats = session.game.num_players
     if ply < seats - 1 or int(session.positions[ply].mover) != seats - 1:
-        return False
-    able = [any(is_jump(int(action)) for action in np.flatnonzero(session.positions[one].legal))
-            for one in range(ply - seats + 1, ply + 1)]  # fmt: skip
-    return able[-1] and not any(able[:-1])
+        return None
+    *others, own = (
+        sum(is_jump(int(action)) for action in np.flatnonzero(session.positions[one].legal))
+        for one in range(ply - seats + 1, ply + 1)
+    )
+    return sum(others) if own else None

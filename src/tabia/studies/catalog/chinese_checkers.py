@@ -235,6 +235,6 @@ STUDY = Study(
         "Accepted versions include the one after the games of the Initialize agent. Two people were opponents in the "
         "thesis (section 9.3); that part cannot be repeated by a program. The version before is the one accepted just "
         "before. The two examples (section 9.7) are positions of the network's games against itself: the middle of "
-        "one, and one in which only the last seat can jump.",
+        "one, and one in which the last seat can jump and the others can least.",
     ),
 )
