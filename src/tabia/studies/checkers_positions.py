@@ -17,12 +17,12 @@ from tabia.evaluation.records import load
 from tabia.games import make
 from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.session import Session
-from tabia.players import runs
 from tabia.studies.checkers import SEATS, CheckersScale, game_id
 from tabia.studies.estimates import Estimate, average, exact
 from tabia.studies.matches import RECORDS, trained
 from tabia.studies.part import Measurement, Outcome, Place
 from tabia.studies.pictures import board_pictures, evaluate
+from tabia.studies.trainings import steps
 
 FIRST_CHOICE, NEVER_TRIED = "opening: probability of the first choice", "opening: moves below 0.00001%"
 _MOST_GAMES = 100  # searched for examples
@@ -39,8 +39,8 @@ def illegal(scale: CheckersScale, seed: int, repeat: int) -> Measurement:
 
     def measure(place: Place) -> Outcome:
         game = make(game_id(scale))
-        steps = list(runs.steps(place.folder_of(run) / "weights"))
-        players = [trained(run, player="network", step=str(step))(game, place) for step in (steps[1], steps[-1])]
+        known = steps(place, run)
+        players = [trained(run, player="network", step=str(step))(game, place) for step in (known[1], known[-1])]
         found = [
             average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
             for key, player in zip(keys, players, strict=True)

@@ -17,10 +17,11 @@ from tabia.evaluation.rating_models import Ratings, rate_two
 from tabia.evaluation.ratings import count_outcomes
 from tabia.games import make as make_game
 from tabia.games.game import Game
-from tabia.players import Player, runs
+from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.studies.estimates import Estimate
 from tabia.studies.part import Outcome, Place
+from tabia.studies.trainings import steps
 
 RECORDS = "games.txt"
 
@@ -66,7 +67,7 @@ def version(part: str, index: int, count: int, options: str = "", *, player: str
     name = f"{player}:{part}@version-{index}" + (f"-before-{before}" if before else "")
 
     def made(game: Game, place: Place) -> Player:
-        known = list(runs.steps(place.folder_of(part) / "weights"))
+        known = steps(place, part)
         step = known[max(round(index * (len(known) - 1) / max(count - 1, 1)) - before, 0)]
         found: Any = trained(part, options, player=player, step=str(step))(game, place)
         return replace(found, name=",".join(filter(None, [name, options])))
