@@ -52,12 +52,12 @@ class ChoiceScale(Scale):
 SCALES = (
     ChoiceScale(
         name="tiny",
-        about="tic-tac-toe, 4 games per match, 8 simulations",
-        games=4,
-        simulations=8,
+        about="tic-tac-toe, 16 games per match, 4 simulations",
+        games=16,
+        simulations=4,
         agents=(("tictactoe", "tictactoe"),),
         choices=("winning moves first",),
-        batch=8,
+        batch=8,  # as many as each player gets in the match, so that both share their programs
     ),
     ChoiceScale(
         name="quick",
