@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,11 +12,13 @@ import pytest
 
 from tabia.core.locks import FileLock
 from tabia.evaluation.records import load
-from tabia.studies import report, runner
+from tabia.studies import report, results, runner
 from tabia.studies.directory import LOCK, StudyDirectory
-from tabia.studies.estimates import StudyError
+from tabia.studies.estimates import StudyError, exact
 from tabia.studies.matches import RECORDS
 from tabia.studies.part import Measurement, Outcome
+from tabia.studies.plots import Curve, Figure
+from tabia.studies.study import Scale
 
 from .toy_study import GAMES, STUDY
 
@@ -171,7 +174,33 @@ def test_an_unfinished_study_has_a_report_too(tmp_path: Path) -> None:
     run(tmp_path / "a", only=["first"])
     report.write(STUDY, StudyDirectory(tmp_path / "a"))
     page = (tmp_path / "a" / "results.md").read_text()
-    assert "| not finished | 2 of 3 parts |" in page and "not comparable (not measured)" in page
+    assert "**2 of 3 parts not finished.**" in page
+    assert "not comparable (not measured)" in page
+
+
+def test_the_report_counts_the_seeds_that_were_run(tmp_path: Path) -> None:
+    """Of three seeds one is finished and one begun: tables and figures say so."""
+
+    def one(key: str, repeat: int) -> Measurement:
+        return Measurement(
+            name=f"{key}-{repeat}", keys=(key,), measure=lambda place: Outcome((exact(key, 1),)), seed=repeat
+        )
+
+    def parts(scale: Scale, seed: int) -> list[Measurement]:
+        return [one(key, repeat) for repeat in range(3) for key in ("wins", "one")]
+
+    study = replace(STUDY, parts=parts, scales=tuple(replace(scale, seeds=3) for scale in STUDY.scales))
+    both = Figure(name="both", title="", x="", y="", curves=(Curve("a", (("x", "wins"), ("y", "one"))),))
+    directory = StudyDirectory(tmp_path / "a")
+    runner.run(study, directory, study.scale("tiny"), only=["wins-0", "one-0", "wins-1"])
+    written = report.write(study, directory)
+    page = written[1].read_text()
+    assert "3 of 6 parts not finished, two of three seeds" in page and "| seeds | 2 of 3, from 0 |" in page
+    found = results.collect(study, directory, study.scale("tiny"), 0)
+    assert results.seeds_shown(both, found) == "1 to 2 seeds"
+    assert results.seeds_shown(study.figures[0], found) == "2 seeds"
+    lines = list(csv.DictReader(written[0].read_text().splitlines()))
+    assert [lines[0][name] for name in report.PROGRESS] == ["3", "6", "2", "3"]
 
 
 def test_without_matplotlib_only_the_figures_are_missing(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,42 @@ def report_(
 
 
 @app.command()
+def pack(
+    name: Name,
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The archive; more get names with -2, -3, ...")],
+    scale: ScaleName = "quick",
+    out: Out = None,
+    only: Only = None,
+    all_weights: Annotated[
+        bool, typer.Option("--all-weights", help="Pack every checkpoint, not only those that parts still need.")
+    ] = False,
+    limit: Annotated[float, typer.Option(min=0.1, max=1024.0, help="The largest archive, in MiB.")] = 16.0,
+) -> None:
+    """Pack the finished parts of a study into archives, without run directories, to bring them to another machine."""
+    from tabia.studies import StudyDirectory, packing, registry
+
+    study = registry.load(name)
+    directory = StudyDirectory(out or Path("studies") / f"{name}-{scale}")
+    manifest = directory.manifest()
+    parts, most = study.parts(study.scale(manifest.scale), manifest.seed), int(limit * 2**20)
+    for path in packing.pack(directory, parts, to, only=only or [], all_weights=all_weights, limit=most):
+        typer.echo(path)
+
+
+@app.command()
+def unpack(
+    archives: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Archives made by `tabia study pack`.")],
+    out: Annotated[Path, typer.Option("--out", help="Study directory; created if it does not exist.")],
+) -> None:
+    """Add the parts in archives to a study directory; parts that are finished there stay as they are."""
+    from tabia.studies import StudyDirectory, packing
+
+    for archive in archives:
+        for part in packing.unpack(archive, StudyDirectory(out)):
+            typer.echo(part)
+
+
+@app.command()
 def index(path: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of published results.")]) -> None:
     """Write DIR/index.md: every published value, ours and the verdict, from DIR/*/results.csv."""
     from tabia.studies import publication

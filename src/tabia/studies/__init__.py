@@ -2,7 +2,8 @@
 
 - A study: `study` (the declaration), `catalog` (one module per study), `registry` (by name).
 - Its parts: `part` (the interface), `matches`, `trainings`; `runner` runs them, `directory` stores them.
-- Its results: `estimates` (values with intervals), `verdicts`, `plots` and `figures`, `report`, `publication`.
+- Its results: `estimates` (values with intervals), `verdicts`, `results` (what is stored, by seed); `plots` and
+  `figures`, `report`, `publication`.
 """
 
 from tabia.studies.directory import StudyDirectory as StudyDirectory

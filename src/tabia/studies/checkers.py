@@ -1,4 +1,4 @@
-"""The parts of the study of three-player Chinese checkers (Schulte 2021): runs, opponents, seats and illegal moves."""
+"""Runs and matches of the study of three-player Chinese checkers (Schulte 2021); `checkers_positions` has the rest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabia.evaluation import Record
-from tabia.evaluation.illegal import illegal_share
-from tabia.games import make
 from tabia.games.game import Game
-from tabia.games.session import Session
-from tabia.players import runs
 from tabia.studies.estimates import Estimate, average, exact
-from tabia.studies.matches import MakePlayer, MatchPart, score, spec, trained, version
-from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
-from tabia.studies.pictures import board_pictures
+from tabia.studies.matches import MakePlayer, MatchPart, Measure, score, spec, trained, version
+from tabia.studies.part import Outcome, part_seed
 from tabia.studies.study import Scale
 from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, Lines, TrainingPart
 
@@ -85,20 +80,7 @@ def _lengths(variant: str) -> Any:
     return measure
 
 
-def checkers_parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
-    found: list[Part] = []
-    for repeat in range(scale.seeds):
-        found += [_training(scale, seed, repeat, variant) for variant in scale.variants]
-        for kind in KINDS:
-            found += [_against_greedy(scale, seed, repeat, kind, index) for index in scale.versions]
-        found += [_search_against_network(scale, seed, repeat), _illegal(scale, seed, repeat)]
-        if not scale.tiny:
-            found += [_seats(scale, seed, repeat, kind) for kind in (GREEDY, "network")]
-        found += [_final_match(scale, seed, repeat, variant) for variant in scale.variants if variant != "published"]
-    return found
-
-
-def _training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> TrainingPart:
+def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> TrainingPart:
     counts = (ACCEPTED, SESSIONS) if variant == "published" else ()
     return TrainingPart(
         name=f"train-{slug(variant)}-{repeat}",
@@ -113,16 +95,16 @@ def _training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Tra
     )
 
 
-def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None) -> MakePlayer:
+def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None, *, before: int = 0) -> MakePlayer:
     """A version of a run, with search or without; the first two moves of every player are random."""
     search = f"simulations={scale.simulations},rule=puct,c=10,own_visit=false,winning_moves_first=false"
     options = ",".join([TINY_SEARCH if scale.tiny else search] * (kind == "agent"))
     if index is None:
         return trained(run, options, player=KINDS[kind])
-    return version(run, index, VERSIONS, options, player=KINDS[kind])
+    return version(run, index, VERSIONS, options, player=KINDS[kind], before=before)
 
 
-def _game(scale: CheckersScale) -> str:
+def game_id(scale: CheckersScale) -> str:
     return "tictactoe" if scale.tiny else "chinese-checkers"
 
 
@@ -136,22 +118,43 @@ def points(records: Sequence[Record], player: str, alone: bool) -> list[float]:
     return [record.scores[seat] for record in held for seat, name in enumerate(record.players) if name == player]
 
 
-def _against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
+def against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
     keys = (score_key(kind, index), points_key(kind, index, True), points_key(kind, index, False))
+    return _match(
+        scale, seed, repeat, f"{kind}-{index}-against-greedy", keys, _score_and_points(keys),
+        (_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
+        games=scale.games if kind == "agent" else scale.network_games,
+    )  # fmt: skip
+
+
+def _score_and_points(keys: tuple[str, str, str]) -> Measure:
+    """The score of the first player, and its points alone and as two of three."""
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         won = score(keys[0], game, records, names[0])
         alone, double = (points(records, names[0], one) or [0.0, 0.0] for one in (True, False))
         return Outcome((won, average(keys[1], alone, "points"), average(keys[2], double, "points")))
 
+    return measure
+
+
+def previous_keys(kind: str, index: int) -> tuple[str, str, str]:
+    start = f"{kind} {index} against previous"
+    return f"{start}: score", f"{start}, 1 against 2: points", f"{start}, 2 against 1: points"
+
+
+def against_previous(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
+    """A version against the one accepted just before it (9.1), not against the one before it among `VERSIONS`."""
+    run = f"train-published-{repeat}"
     return _match(
-        scale, seed, repeat, f"{kind}-{index}-against-greedy", keys, measure,
-        (_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
+        scale, seed, repeat, f"{kind}-{index}-against-previous", previous_keys(kind, index),
+        _score_and_points(previous_keys(kind, index)),
+        (_player(scale, run, kind, index), _player(scale, run, kind, index, before=1)),
         games=scale.games if kind == "agent" else scale.network_games,
     )  # fmt: skip
 
 
-def _search_against_network(scale: CheckersScale, seed: int, repeat: int) -> MatchPart:
+def search_against_network(scale: CheckersScale, seed: int, repeat: int) -> MatchPart:
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         alone = points(records, names[0], True)
         return Outcome((score(SEARCH_SCORE, game, records, names[0]), average(SEARCH_ALONE, alone, "points")))
@@ -163,7 +166,7 @@ def _search_against_network(scale: CheckersScale, seed: int, repeat: int) -> Mat
     )  # fmt: skip
 
 
-def _seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
+def seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
     """Points by seat in games of one player against itself."""
     keys = tuple(seat_key(kind, seat) for seat in range(SEATS))
 
@@ -176,36 +179,11 @@ def _seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart
     return _match(scale, seed, repeat, f"seats-{kind}", keys, measure, (player,) * SEATS, games=scale.network_games)
 
 
-def illegal_key(last: bool) -> str:
-    return f"illegal share, {'last' if last else 'first'} version"
-
-
-def _illegal(scale: CheckersScale, seed: int, repeat: int) -> Measurement:
-    """How much probability the first and the last trained version give to illegal moves; the opening as a picture."""
-    run, keys = f"train-published-{repeat}", (illegal_key(False), illegal_key(True))
-
-    def measure(place: Place) -> Outcome:
-        game = make(_game(scale))
-        steps = list(runs.steps(place.folder_of(run) / "weights"))
-        players = [trained(run, player="network", step=str(step))(game, place) for step in (steps[1], steps[-1])]
-        found = [
-            average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
-            for key, player in zip(keys, players, strict=True)
-        ]
-        return Outcome(tuple(found), pictures=board_pictures(players[-1], {"the opening": Session.start(game)}))
-
-    return Measurement(name=f"illegal-{repeat}", keys=keys, measure=measure, seed=repeat, needs=(run,), cost=2.0)
-
-
-def _illegal_percent(player: Any, games: int, seed: int) -> float:
-    return 100 * illegal_share(player, games=games, seed=seed).share
-
-
 def variant_key(variant: str) -> str:
     return f"{variant}: score against the published"
 
 
-def _final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> MatchPart:
+def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> MatchPart:
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         return Outcome((score(variant_key(variant), game, records, names[0]),))
 
@@ -223,7 +201,7 @@ def _match(
     repeat: int,
     name: str,
     keys: tuple[str, ...],
-    measure: Any,
+    measure: Measure,
     players: tuple[MakePlayer, ...],
     *,
     games: int,
@@ -232,7 +210,7 @@ def _match(
     return MatchPart(
         name=f"{name}-{repeat}",
         keys=keys,
-        game=_game(scale),
+        game=game_id(scale),
         players=players,
         games=games,
         measure=measure,

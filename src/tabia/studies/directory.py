@@ -73,7 +73,16 @@ class StudyDirectory:
         """Create the directory, or check that it holds this study."""
         if any(letter in str(self.path) for letter in _UNFIT):
             raise StudyError(f"--out {self.path}: a study directory must not contain any of the characters {_UNFIT}")
-        wanted = Manifest(study, version, scale, seed, __version__, device())
+        return self._hold(Manifest(study, version, scale, seed, __version__, device()))
+
+    def accept(self, manifest: str) -> Manifest:
+        """Create the directory as a copy of one with this manifest, or check that it holds the same study."""
+        try:
+            return self._hold(_parsed(parse_json(manifest), MANIFEST))
+        except ValueError:
+            raise StudyError(f"The {MANIFEST} of the archive is damaged; pack it again.") from None
+
+    def _hold(self, wanted: Manifest) -> Manifest:
         with writing(self.path):
             self._make(self.path)
             with self._patiently():
@@ -90,11 +99,7 @@ class StudyDirectory:
         """Which study the directory holds."""
         if not files.exists(self.path / MANIFEST):
             raise StudyError(f"{self.path} holds no study: it has no {MANIFEST}. Start one with `tabia study run`.")
-        found = self._read(self.path / MANIFEST, _LARGEST_MANIFEST)
-        try:
-            return Manifest(**{name: kind(found[name]) for name, kind in _FIELDS.items()})
-        except (KeyError, TypeError, ValueError):
-            raise StudyError(f"{self.path / MANIFEST} is damaged; give another directory with --out.") from None
+        return _parsed(self._read(self.path / MANIFEST, _LARGEST_MANIFEST), str(self.path / MANIFEST))
 
     def folder(self, part: str) -> Path:
         """The folder of a part."""
@@ -210,6 +215,13 @@ class StudyDirectory:
 
 
 _FIELDS = {"study": str, "version": int, "scale": str, "seed": int, "tabia": str, "device": str}
+
+
+def _parsed(found: Any, where: str) -> Manifest:
+    try:
+        return Manifest(**{name: kind(found[name]) for name, kind in _FIELDS.items()})
+    except (KeyError, TypeError, ValueError):
+        raise StudyError(f"{where} is damaged; give another directory with --out.") from None
 
 
 def device() -> str:

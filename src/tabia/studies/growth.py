@@ -13,6 +13,7 @@ from typing import Any
 from tabia.evaluation import Record
 from tabia.games import make as make_game
 from tabia.games.game import Game
+from tabia.studies.diagnosis import CURVES, sign_keys, signs
 from tabia.studies.estimates import around
 from tabia.studies.matches import TournamentPart, lineup, rate_all, version
 from tabia.studies.part import Outcome, Part, Series, part_seed
@@ -86,14 +87,18 @@ def growth_parts(
     name: str,
     recipe: str,
     changes: tuple[tuple[str, Any], ...] = (),
+    diagnosed: bool = False,
 ) -> list[Part]:
-    """A training run and the tournament of its checkpoints."""
+    """A training run and the tournament of its checkpoints; `diagnosed` adds what its metrics say about learning."""
     run = f"train-{name}-{repeat}"
     training = TrainingPart(
         name=run,
         recipe=TINY_RECIPE if scale.tiny else recipe,
         run_seed=part_seed(seed, repeat, name),
         changes=TINY if scale.tiny else (*_changes(scale), *changes),
+        curves=CURVES,
+        keys=sign_keys(label) if diagnosed else (),
+        measure=signs(label, samples_per_game=scale.batch) if diagnosed else lambda lines: (),
         seed=repeat,
         cost=20.0,
     )
@@ -112,19 +117,23 @@ def _changes(scale: GrowthScale) -> tuple[tuple[str, Any], ...]:
     )
 
 
+def match_options(scale: GrowthScale, width: int) -> str:
+    """The search of rated players, with noise at the root that varies the games."""
+    if scale.tiny:
+        return TINY_SEARCH
+    return (
+        f"simulations={scale.match_simulations},rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={10 / width:.4f},"
+        "winning_moves_first=false,ties=random"
+    )
+
+
 def _tournament(
     scale: GrowthScale, seed: int, repeat: int, *, label: str, name: str, run: TrainingPart
 ) -> TournamentPart:
     """A partial round robin, with the noise at the root that varies the games of the thesis."""
     game = make_game(run.config().game)
     count = scale.checkpoints + 1
-    alpha = 10 / game.num_actions
-    options = (
-        f"simulations={scale.match_simulations},rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={alpha:.4f},"
-        "winning_moves_first=false,ties=random"
-    )
-
-    options = TINY_SEARCH if scale.tiny else options
+    options = match_options(scale, game.num_actions)
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         ratings = rate_all(records, names)

@@ -17,10 +17,11 @@ from tabia.evaluation.rating_models import Ratings, rate_two
 from tabia.evaluation.ratings import count_outcomes
 from tabia.games import make as make_game
 from tabia.games.game import Game
-from tabia.players import Player, runs
+from tabia.players import Player
 from tabia.players import make as make_player
 from tabia.studies.estimates import Estimate
 from tabia.studies.part import Outcome, Place
+from tabia.studies.trainings import steps
 
 RECORDS = "games.txt"
 
@@ -58,14 +59,18 @@ def lineup(*players: MakePlayer) -> Lineup:
     return lambda game, place: [make(game, place) for make in players]
 
 
-def version(part: str, index: int, count: int, options: str = "", *, player: str = "az") -> MakePlayer:
-    """A player with the weights of checkpoint number `index` of `count` evenly spaced ones, counted from 0."""
+def version(part: str, index: int, count: int, options: str = "", *, player: str = "az", before: int = 0) -> MakePlayer:
+    """A player with the weights of checkpoint number `index` of `count` evenly spaced ones, counted from 0.
+
+    `before` goes back by this many checkpoints of all.
+    """
+    name = f"{player}:{part}@version-{index}" + (f"-before-{before}" if before else "")
 
     def made(game: Game, place: Place) -> Player:
-        known = list(runs.steps(place.folder_of(part) / "weights"))
-        step = known[round(index * (len(known) - 1) / max(count - 1, 1))]
+        known = steps(place, part)
+        step = known[max(round(index * (len(known) - 1) / max(count - 1, 1)) - before, 0)]
         found: Any = trained(part, options, player=player, step=str(step))(game, place)
-        return replace(found, name=",".join(filter(None, [f"{player}:{part}@version-{index}", options])))
+        return replace(found, name=",".join(filter(None, [name, options])))
 
     return made
 

@@ -19,7 +19,8 @@ from tabia.core.text import markdown
 from tabia.studies import registry
 from tabia.studies.directory import StudyDirectory, writing
 from tabia.studies.estimates import StudyError
-from tabia.studies.report import CSV, FIGURES, MARKDOWN
+from tabia.studies.report import CSV, FIGURES, MARKDOWN, PROGRESS
+from tabia.studies.results import Progress
 from tabia.studies.study import S, Study
 
 INDEX = "index.md"
@@ -81,8 +82,9 @@ def _section(path: Path, name: str) -> str:
     lines = _read(path / name / CSV)
     values = [line for line in lines if line["kind"] == "value" and line["published"]]
     claims = [line for line in lines if line["kind"] == "claim"]
-    scale = lines[0]["scale"] if lines else ""
-    blocks = [f"## [{name}]({name}/{MARKDOWN})", f"{study.source}. Scale: {scale}."]
+    blocks = [f"## [{name}]({name}/{MARKDOWN})", f"{study.source}. Scale: {lines[0]['scale'] if lines else ''}."]
+    if missing := _missing(lines):
+        blocks.append(f"**{missing}.**")
     if values:
         rows = [f"| {line['where']} | {line['key']} | {_ours(line)} | {line['published']} | {line['verdict']} |"
                 for line in values]  # fmt: skip
@@ -90,6 +92,11 @@ def _section(path: Path, name: str) -> str:
     if claims:
         blocks.append("\n".join(f"- {markdown(line['key'])}: {line['verdict']}" for line in claims))
     return "\n\n".join(blocks)
+
+
+def _missing(lines: Sequence[dict[str, str]]) -> str:
+    """What of a study is not finished; empty if nothing is."""
+    return str(Progress(*(int(lines[0][name]) for name in PROGRESS))) if lines else ""
 
 
 def _ours(line: dict[str, str]) -> str:

@@ -6,94 +6,24 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple
 from pathlib import Path
 
 from tabia.core.text import markdown, markdown_code
 from tabia.studies import figures
-from tabia.studies.directory import Manifest, StoredPart, StudyDirectory
-from tabia.studies.estimates import Estimate, StudyError, pooled
-from tabia.studies.part import Series
+from tabia.studies.directory import Manifest, StudyDirectory
+from tabia.studies.estimates import Estimate, StudyError
+from tabia.studies.results import Progress, Results, Row, collect, rows, seeds_shown
 from tabia.studies.study import S, Scale, Study
-from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Published, Verdict, assess, compare, contrasts
+from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Verdict
 
 CSV, MARKDOWN, FIGURES = "results.csv", "results.md", "figures"
+PROGRESS = ("finished_parts", "parts", "measured_seeds", "all_seeds")
 COLUMNS = (
-    *("study", "version", "scale", "kind", "key", "where", "unit", "value", "low", "high", "seeds"),
+    *("study", "version", "scale", *PROGRESS),
+    *("kind", "key", "where", "unit", "value", "low", "high", "seeds"),
     *("published", "published_low", "published_high", "verdict", "note"),
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the results: a value or a claim, ours, the published one, and the verdict."""
-
-    kind: str  # value, claim
-    key: str
-    where: str  # where it is published; empty for values of our own
-    ours: Estimate | None
-    seeds: int
-    published: Published | None
-    verdict: Verdict | None
-
-
-@dataclass(frozen=True)
-class Results:
-    """All stored results of a study."""
-
-    by_seed: tuple[dict[str, Estimate], ...]
-    series: dict[str, tuple[Series, ...]]
-    parts: tuple[StoredPart, ...]
-    missing: tuple[str, ...]  # parts that are not finished
-
-    def values(self, study: Study[S]) -> dict[str, Estimate]:
-        """Each value over all of its seeds."""
-        keys = dict.fromkeys(key for found in self.by_seed for key in found)
-        return {key: study.combine([found[key] for found in self.by_seed if key in found]) for key in keys}
-
-
-def collect(study: Study[S], directory: StudyDirectory, scale: S, seed: int) -> Results:
-    """Read what the parts have stored."""
-    parts = study.parts(scale, seed)
-    stored = [directory.result(part.name) for part in parts if directory.finished(part.name)]
-    by_seed: list[dict[str, Estimate]] = [{} for _ in range(scale.seeds)]
-    series: dict[str, tuple[Series, ...]] = {}
-    for one in stored:
-        by_seed[one.seed].update({found.key: found for found in one.outcome.estimates})
-        for name, curve in one.outcome.series.items():
-            series[name] = (*series.get(name, ()), curve)
-    missing = tuple(part.name for part in parts if not directory.finished(part.name))
-    return Results(tuple(by_seed), series, tuple(stored), missing)
-
-
-def rows(study: Study[S], scale: Scale, results: Results) -> list[Row]:
-    """Published values first, then claims, then what was measured beyond them."""
-    values = results.values(study)
-    seeds = {key: sum(key in found for found in results.by_seed) for key in values}
-    found = [_value_row(one, scale, values.get(one.key), seeds.get(one.key, 0)) for one in study.published]
-    for claim in study.claims:
-        sums = contrasts(claim, results.by_seed)
-        verdict = assess(claim, sums) if scale.trends or not sums else _not_at(scale)
-        found.append(
-            Row("claim", claim.statement, claim.where, pooled(sums) if sums else None, len(sums), None, verdict)
-        )
-    compared = {one.key for one in study.published}
-    return [
-        *found,
-        *(Row("value", key, "", one, seeds[key], None, None) for key, one in values.items() if key not in compared),
-    ]
-
-
-def _value_row(published: Published, scale: Scale, ours: Estimate | None, seeds: int) -> Row:
-    if ours is None:
-        verdict = Verdict(NOT_COMPARABLE, "not measured")
-    else:
-        verdict = compare(ours, published) if scale.values else _not_at(scale)
-    return Row("value", published.key, published.where, ours, seeds, published, verdict)
-
-
-def _not_at(scale: Scale) -> Verdict:
-    return Verdict(NOT_COMPARABLE, f"not at scale {scale.name}")
 
 
 def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") -> list[Path]:
@@ -113,18 +43,19 @@ def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") ->
         _remove_others(directory.path / FIGURES, drawn.values())
         text = _page(study, manifest, scale, results, found, drawn)
         return [
-            directory.write(CSV, to_csv(manifest, found).encode()),
+            directory.write(CSV, to_csv(manifest, results.progress, found).encode()),
             directory.write(MARKDOWN, text.encode()),
             *drawn.values(),
         ]
 
 
-def to_csv(manifest: Manifest, found: Sequence[Row]) -> str:
+def to_csv(manifest: Manifest, progress: Progress, found: Sequence[Row]) -> str:
     """The rows as CSV."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
-    table.writerows([manifest.study, manifest.version, manifest.scale, *_cells(row)] for row in found)
+    first = [manifest.study, manifest.version, manifest.scale, *astuple(progress)]
+    table.writerows([*first, *_cells(row)] for row in found)
     return text.getvalue()
 
 
@@ -157,7 +88,7 @@ def _draw(study: Study[S], directory: StudyDirectory, scale: Scale, results: Res
     """Draw every figure that has something to show; their files by title."""
     values, drawn = results.values(study), dict[str, Path]()
     for figure in study.figures:
-        about = f"Tabia, scale {scale.name}: {scale.about}. Bars: 95% intervals."
+        about = f"Tabia, scale {scale.name}: {scale.about}. {seeds_shown(figure, results)}. Bars: 95% intervals."
         content = figures.draw(
             figure, values, results.series, study.published, scale=about, authors=study.source.authors, format=format
         )
@@ -185,6 +116,7 @@ def _page(
     study: Study[S], manifest: Manifest, scale: Scale, results: Results, found: Sequence[Row], drawn: Mapping[str, Path]
 ) -> str:
     blocks = [f"# {study.name}", _wrap(study.question), _wrap(f"Source: {study.source}.")]
+    blocks += [_wrap(f"**{results.progress}.**")] * bool(results.missing)
     blocks += [_about(manifest, scale, results), *map(_wrap, study.notes)]
     blocks += list(_tables(found, study.source.authors))
     blocks += [f"![{markdown(title)}]({FIGURES}/{path.name})" for title, path in drawn.items()]
@@ -198,13 +130,15 @@ def _about(manifest: Manifest, scale: Scale, results: Results) -> str:
         "| | |",
         "|---|---|",
         f"| scale | {markdown(scale.name)}: {markdown(scale.about)} |",
-        f"| seeds | {scale.seeds}, from {manifest.seed} |",
+        f"| seeds | {_seeds(results.progress)}, from {manifest.seed} |",
         f"| computed with | Tabia {markdown(manifest.tabia)} on {markdown(devices)}, {minutes:.1f} minutes |",
         f"| command | {markdown_code(command(manifest))} |",
     ]
-    if results.missing:
-        lines.append(f"| not finished | {len(results.missing)} of {len(results.missing) + len(results.parts)} parts |")
     return "\n".join(lines)
+
+
+def _seeds(progress: Progress) -> str:
+    return str(progress.seeds) if progress.seeds == progress.all_seeds else f"{progress.seeds} of {progress.all_seeds}"
 
 
 def command(manifest: Manifest) -> str:

@@ -17,7 +17,7 @@ from tabia.core import files
 from tabia.networks import weights
 from tabia.players import runs
 from tabia.studies.directory import RUN
-from tabia.studies.estimates import Estimate
+from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.part import Outcome, Place, Series, Stopped
 from tabia.training import BaseObserver, Config, Observer, Training, default_observers, metrics, recipes, train
 from tabia.training.iteration import IterationResult
@@ -25,7 +25,7 @@ from tabia.training.loop import take_over
 from tabia.training.run.directory import CONFIG, RunDirectory
 from tabia.training.training import PREPARING
 
-WEIGHTS = "weights"
+WEIGHTS, LEFT_OUT = "weights", "left-out"
 _SECONDS, _PATIENCE = 13.5, 4.0  # until the process exits after a signal; for the iteration to end
 _BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 _MOST_POINTS = 500  # of a stored series
@@ -147,7 +147,21 @@ def export(run: Path, to: Path) -> None:
 
 def steps(place: Place, part: str) -> list[int]:
     """The steps of the checkpoints that a training part exported, in order."""
-    return list(runs.steps(place.folder_of(part) / WEIGHTS))
+    folder = place.folder_of(part) / WEIGHTS
+    if left_out(folder):
+        raise StudyError(
+            f"{folder} has only some of the checkpoints of {part}. Pack them all where they were trained: "
+            "tabia study pack --all-weights"
+        )
+    return list(runs.steps(folder))
+
+
+def left_out(folder: Path) -> list[str]:
+    """The steps that an archive left out of a folder of weights, and that have not arrived since."""
+    if not files.exists(folder / LEFT_OUT):
+        return []
+    known = runs.steps(folder)
+    return [step for step in files.read_text(folder / LEFT_OUT, files.MEGABYTE).split() if int(step) not in known]
 
 
 def curve(lines: Lines, name: str, *, by: str) -> Series:

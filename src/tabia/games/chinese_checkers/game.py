@@ -195,6 +195,10 @@ class ChineseCheckers(Game):
         off = "off-" + list(DIRECTIONS)[action % 6].replace(" ", "-")  # a step off the board, never legal
         return f"{self._star.names[origin]}-{self._star.names[target] if target < self.fields else off}"
 
+    def is_jump(self, action: int) -> bool:
+        """Whether an action is a chain of jumps, neither a step nor the pass."""
+        return self._moves.landings.size <= int(action) < self.num_actions - 1
+
     def hops(self, state: State, action: int) -> tuple[int, ...]:
         """The fields a legal action touches, as the board is drawn: start, every landing, end; none for the pass."""
         if int(action) == self.num_actions - 1:
@@ -202,8 +206,7 @@ class ChineseCheckers(Game):
         turned = self._seating.turned[int(state.moves) % self.players]
         origin, target = int(self._moves.origins[action]), int(self._moves.targets[action])
         free = np.append(np.asarray(state.board), self.players)[turned] < 0
-        is_step = int(action) < self._moves.landings.size
-        path = [origin, target] if is_step else shortest_jumps(self._moves, free, origin, target)
+        path = shortest_jumps(self._moves, free, origin, target) if self.is_jump(action) else [origin, target]
         return tuple(int(turned[field]) for field in path)
 
     def draw(self, state: State) -> str:

@@ -35,7 +35,7 @@ SCALES = (
     BanditScale(name="tiny", about="20 bandits of 60 steps instead of one of 1,000", bandits=20, steps=60),
     BanditScale(
         name="quick",
-        about="2 x 1,000 bandits instead of one",
+        about="1,000 bandits per seed instead of one",
         bandits=1000,
         steps=1000,
         seeds=2,
@@ -44,7 +44,7 @@ SCALES = (
     ),
     BanditScale(
         name="full",
-        about="2 x 10,000 bandits instead of one",
+        about="10,000 bandits per seed instead of one",
         bandits=10_000,
         steps=1000,
         seeds=2,

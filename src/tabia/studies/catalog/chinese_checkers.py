@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tabia.studies.checkers import (
     ACCEPTED,
     GREEDY,
@@ -11,19 +13,27 @@ from tabia.studies.checkers import (
     VARIANTS,
     VERSIONS,
     CheckersScale,
-    checkers_parts,
-    illegal_key,
+    against_greedy,
+    against_previous,
+    final_match,
     points_key,
+    previous_keys,
     score_key,
+    search_against_network,
     seat_key,
+    seats,
     slug,
+    training,
     variant_key,
 )
+from tabia.studies.checkers_positions import illegal, illegal_key, opening, value_key
 from tabia.studies.estimates import spanning
+from tabia.studies.part import Part
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Source, Study
 from tabia.studies.verdicts import Published, ordering, trend
 
+LATER = range(1, VERSIONS)  # versions with one before them
 SCALES = (
     CheckersScale(
         name="tiny",
@@ -55,7 +65,7 @@ SCALES = (
     ),
     CheckersScale(
         name="full",
-        about="2 runs as published, one without loop cutting, with c too low and too high; 120 games per match",
+        about="as published, and without loop cutting, with c too low and too high; 120 games per match",
         games=120,
         network_games=480,
         seeds=2,
@@ -65,13 +75,28 @@ SCALES = (
 )
 
 
+def _parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
+    found: list[Part] = []
+    for repeat in range(scale.seeds):
+        found += [training(scale, seed, repeat, variant) for variant in scale.variants]
+        for kind in KINDS:
+            found += [against_greedy(scale, seed, repeat, kind, index) for index in scale.versions]
+            found += [against_previous(scale, seed, repeat, kind, index) for index in scale.versions if index]
+        found += [search_against_network(scale, seed, repeat), illegal(scale, seed, repeat)]
+        if not scale.tiny:
+            found += [seats(scale, seed, repeat, kind) for kind in (GREEDY, "network")]
+        found.append(opening(scale, repeat))
+        found += [final_match(scale, seed, repeat, variant) for variant in scale.variants if variant != "published"]
+    return found
+
+
 STUDY = Study(
     name="chinese-checkers",
     version=1,
     question="How strong does a three-player agent become, and what do search, seats, loop cutting and exploration do?",
     source=Source("Schulte 2021", "chapter 9"),
     scales=SCALES,
-    parts=checkers_parts,
+    parts=_parts,
     combine=spanning,
     published=(
         Published(ACCEPTED, 20, "figure 9.0.64"),
@@ -95,6 +120,12 @@ STUDY = Study(
             "section 9.6",
             higher=seat_key("network", 0),
             lower=seat_key("network", 2),
+        ),
+        ordering(
+            "The value of the start is higher for seat 1 than for seat 3",
+            "figure 9.6.71",
+            higher=value_key(0),
+            lower=value_key(2),
         ),
         ordering(
             "Seat 1 is worse than seat 3 for Greedy",
@@ -133,6 +164,32 @@ STUDY = Study(
                 for kind in KINDS
                 for alone in (True, False)
             ),
+        ),
+        Figure(
+            name="previous",
+            title="Score against the version before (figures 9.1.65 and 9.1.66)",
+            x="version, from the untrained network to the last",
+            y="score, % of points; 50 is no difference",
+            curves=tuple(Curve(kind, tuple((n, previous_keys(kind, n)[0]) for n in LATER)) for kind in KINDS),
+        ),
+        Figure(
+            name="previous-alone",
+            title="Points per seat against the version before (figures 9.1.65 and 9.1.66)",
+            x="version, from the untrained network to the last",
+            y="points per seat and game, 0 to 3",
+            curves=tuple(
+                Curve(f"{kind}, {label}", tuple((n, previous_keys(kind, n)[which]) for n in LATER))
+                for kind in KINDS
+                for which, label in ((1, "1 against 2"), (2, "2 against 1"))
+            ),
+        ),
+        Figure(
+            name="start",
+            title="Value of the start by seat (figure 9.6.71)",
+            x="seat",
+            y="value, -1 to 1",
+            curves=(Curve("network", tuple((f"{seat + 1}", value_key(seat)) for seat in range(SEATS))),),
+            joined=False,
         ),
         Figure(
             name="illegal",
@@ -176,6 +233,8 @@ STUDY = Study(
     notes=(
         "The thesis shows plots without numbers. Here the games start with two random moves of each player, as there. "
         "Accepted versions include the one after the games of the Initialize agent. Two people were opponents in the "
-        "thesis (section 9.3); that part cannot be repeated by a program.",
+        "thesis (section 9.3); that part cannot be repeated by a program. The version before is the one accepted just "
+        "before. The two examples (section 9.7) are positions of the network's games against itself: the middle of "
+        "one, and one in which the last seat can jump and the others can least.",
     ),
 )

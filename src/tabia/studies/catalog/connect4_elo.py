@@ -12,13 +12,13 @@ import numpy as np
 from tabia.evaluation import Record
 from tabia.evaluation.wandhoven import sequential_elo
 from tabia.games.game import Game
-from tabia.players import Player, runs
+from tabia.players import Player
 from tabia.studies.estimates import Estimate, average, exact, percentage, spanning
 from tabia.studies.matches import MatchPart, Tally, TournamentPart, trained
 from tabia.studies.part import Outcome, Part, Place, Series, part_seed
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
-from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
+from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart, steps
 from tabia.studies.verdicts import Published, ordering
 
 RECIPE = "wandhoven-connect4"
@@ -48,9 +48,7 @@ SCALES = (
         changes=(("iterations", 4), ("search.simulations", 16), ("selfplay.games", 48), ("replay.min_positions", 1000)),
         tree=False,
     ),
-    EloScale(
-        name="full", about="2 runs of 40 iterations, 200 games per pair", games=200, seeds=2, values=True, trends=True
-    ),
+    EloScale(name="full", about="40 iterations, 200 games per pair", games=200, seeds=2, values=True, trends=True),
 )
 
 
@@ -70,8 +68,7 @@ def _versions(run: str, options: str) -> Any:
     """Every exported checkpoint of a run as a player, in order."""
 
     def made(game: Game, place: Place) -> Sequence[Player]:
-        steps = runs.steps(place.folder_of(run) / "weights")
-        return [trained(run, options, step=str(step))(game, place) for step in steps]
+        return [trained(run, options, step=str(step))(game, place) for step in steps(place, run)]
 
     return made
 

@@ -50,7 +50,7 @@ SCALES = (
     ),
     SimulationsScale(
         name="quick",
-        about="the shipped agent connect4-laptop, 1 to 64 simulations, 2 x 100 games per pair; 1,000 in the thesis",
+        about="agent connect4-laptop, 1 to 64 simulations, 100 games per seed and pair; 1,000 in the thesis",
         player=partial(player, "connect4-laptop"),
         game="connect4",
         games=100,
@@ -60,7 +60,7 @@ SCALES = (
     ),
     SimulationsScale(
         name="full",
-        about="the shipped agent connect4, 2 x 1,000 games per pair",
+        about="the shipped agent connect4, 1,000 games per seed and pair",
         player=partial(player, "connect4"),
         game="connect4",
         games=1000,

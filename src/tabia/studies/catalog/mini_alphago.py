@@ -67,14 +67,14 @@ SCALES = (
     ),
     MiniScale(
         name="quick",
-        about="2 x 200 games per row, budgets up to 500; 1,000 games in the paper",
+        about="200 games per seed and row, budgets up to 500; 1,000 games in the paper",
         games=200,
         budgets=tuple(BUDGETS)[:5],
         seeds=2,
         values=True,
         trends=True,
     ),
-    MiniScale(name="full", about="2 x 1,000 games per row", games=1000, seeds=2, values=True, trends=True),
+    MiniScale(name="full", about="1,000 games per seed and row", games=1000, seeds=2, values=True, trends=True),
 )
 
 

@@ -48,7 +48,7 @@ SCALES = (
     ),
     RoundRobinScale(
         name="quick",
-        about="7 versions of connect4-laptop, 16 simulations, 2 x 40 games per pair; partial: 2 places apart",
+        about="7 versions of connect4-laptop, 16 simulations, 40 games per seed and pair; partial: 2 places apart",
         players=_PLAYERS,
         labels=_LABELS,
         game="connect4",
@@ -59,7 +59,7 @@ SCALES = (
     ),
     RoundRobinScale(
         name="full",
-        about="7 versions of connect4-laptop, 16 simulations, 2 x 400 games per pair; partial: 2 places apart",
+        about="7 versions of connect4-laptop, 16 simulations, 400 games per seed and pair; partial: 2 places apart",
         players=_PLAYERS,
         labels=_LABELS,
         game="connect4",

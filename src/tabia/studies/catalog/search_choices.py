@@ -52,16 +52,16 @@ class ChoiceScale(Scale):
 SCALES = (
     ChoiceScale(
         name="tiny",
-        about="tic-tac-toe, 4 games per match, 8 simulations",
-        games=4,
-        simulations=8,
+        about="tic-tac-toe, 16 games per match, 4 simulations",
+        games=16,
+        simulations=4,
         agents=(("tictactoe", "tictactoe"),),
         choices=("winning moves first",),
-        batch=8,
+        batch=8,  # as many as each player gets in the match, so that both share their programs
     ),
     ChoiceScale(
         name="quick",
-        about="Connect 4 with the agent connect4-laptop, 32 simulations, 2 x 100 games per match",
+        about="Connect 4 with the agent connect4-laptop, 32 simulations, 100 games per seed and match",
         games=100,
         simulations=32,
         agents=(("connect4", "connect4-laptop"),),
@@ -70,7 +70,7 @@ SCALES = (
     ),
     ChoiceScale(
         name="full",
-        about="64 simulations, 2 x 1,000 games per match",
+        about="64 simulations, 1,000 games per seed and match",
         games=1000,
         simulations=64,
         agents=tuple((game, game) for game in GAMES),

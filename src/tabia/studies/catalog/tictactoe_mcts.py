@@ -52,7 +52,7 @@ SCALES = (
     ),
     MctsScale(
         name="quick",
-        about="100 games per seat and setting, as two seeds; 50 in the thesis",
+        about="50 games per seat, setting and seed; 50 in the thesis",
         games=50,
         iterations=500,
         seeds=2,
@@ -61,7 +61,7 @@ SCALES = (
     ),
     MctsScale(
         name="full",
-        about="1,000 games per seat and setting, as two seeds; 50 in the thesis",
+        about="500 games per seat, setting and seed; 50 in the thesis",
         games=500,
         iterations=500,
         seeds=2,

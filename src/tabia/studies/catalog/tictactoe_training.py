@@ -52,10 +52,10 @@ SCALES = (
         name="tiny", about="two iterations, 4 games per match", games=4, tiny=True, by_games=(100,), by_iterations=(),
     ),
     TrainingScale(
-        name="quick", about="2 runs, 100 games per match", games=100, seeds=2, values=True, trends=True,
+        name="quick", about="100 games per match and seed", games=100, seeds=2, values=True, trends=True,
     ),
     TrainingScale(
-        name="full", about="5 runs, 500 games per match", games=500, seeds=5, values=True, trends=True,
+        name="full", about="500 games per match and seed", games=500, seeds=5, values=True, trends=True,
     ),
 )  # fmt: skip
 

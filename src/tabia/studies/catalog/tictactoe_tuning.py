@@ -26,10 +26,8 @@ class TuningScale(TrainingScale):
 
 SCALES = (
     TuningScale(name="tiny", about="two iterations, 4 games per match", games=4, tiny=True, sets=("H",)),
-    TuningScale(name="quick", about="2 runs per set, 50 games per match", games=50, seeds=2, values=True, trends=True),
-    TuningScale(
-        name="full", about="10 runs per set, 100 games per match", games=100, seeds=10, values=True, trends=True
-    ),
+    TuningScale(name="quick", about="50 games per match and seed", games=50, seeds=2, values=True, trends=True),
+    TuningScale(name="full", about="100 games per match and seed", games=100, seeds=10, values=True, trends=True),
 )
 
 

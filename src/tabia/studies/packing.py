@@ -1,0 +1,140 @@
+"""Bringing finished parts of a study from one machine to another, in archives of limited size.
+
+An archive is a tar file with study.json and, for each finished part, result.json, games.txt and weights. It has no run
+directories. Of a training run whose weights no unfinished part needs, it has only the last and the best checkpoint; the
+others are named in weights/left-out, so that a part that needs them says so instead of using the wrong ones.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tabia.core import files
+from tabia.core.text import quote
+from tabia.players import runs
+from tabia.studies.directory import MANIFEST, PARTS, RESULT, StudyDirectory, writing
+from tabia.studies.estimates import StudyError
+from tabia.studies.matches import RECORDS
+from tabia.studies.part import Part
+from tabia.studies.runner import select
+from tabia.studies.trainings import LEFT_OUT, WEIGHTS, left_out
+
+LIMIT = 16 * files.MEGABYTE
+_LARGEST = 1024 * files.MEGABYTE  # of a file in an archive
+_PART = r"parts/[a-z0-9][a-z0-9.-]{0,99}"
+_WEIGHTS = rf"weights/(?:best|left-out|checkpoints/[0-9]{{1,12}}/{re.escape(runs.WEIGHTS)})"
+_NAMES = re.compile(rf"{_PART}/(?:{re.escape(RESULT)}|{re.escape(RECORDS)}|{_WEIGHTS})")
+_HEADER, _END = 2 * tarfile.BLOCKSIZE, tarfile.RECORDSIZE  # bytes that a file and an archive need besides the contents
+
+File = tuple[str, bytes]
+
+
+def pack(
+    directory: StudyDirectory,
+    parts: Sequence[Part],
+    to: Path,
+    *,
+    only: Sequence[str] = (),
+    all_weights: bool = False,
+    limit: int = LIMIT,
+) -> list[Path]:
+    """Write finished parts to `to`, and what does not fit below the limit to further files, -2, -3 and so on."""
+    manifest = (MANIFEST, files.read_bytes(directory.path / MANIFEST, files.MEGABYTE))
+    needed = {need for part in parts if not directory.finished(part.name) for need in part.needs}
+    written: list[Path] = []
+    held, size = [manifest], _size(manifest)
+    for part in select(parts, only):
+        if not directory.finished(part.name):
+            continue
+        for file in _files(directory, part.name, every=all_weights or part.name in needed):
+            if len(held) > 1 and size + _size(file) + _END > limit:
+                written.append(_write(to, len(written), held))
+                held, size = [manifest], _size(manifest)
+            held.append(file)
+            size += _size(file)
+    return [*written, _write(to, len(written), held)]
+
+
+def unpack(archive: Path, directory: StudyDirectory) -> list[str]:
+    """Store what an archive holds; of parts that are finished here only missing files. Returns the parts it changed."""
+    changed: dict[str, None] = {}
+    with writing(directory.path):
+        for name, content in _members(archive):
+            if name == MANIFEST:
+                directory.accept(_text(archive, content))
+                continue
+            part, target = name.split("/")[1], directory.path / name
+            if not (directory.finished(part) and files.exists(target)):
+                files.make_directory(target.parent, within=directory.path)
+                files.write_atomic(target, content, within=directory.path)
+                changed[part] = None
+    return list(changed)
+
+
+def _text(archive: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise StudyError(f"{archive} is no archive of a study: its {MANIFEST} is not text.") from None
+
+
+def _files(directory: StudyDirectory, part: str, *, every: bool) -> Iterator[File]:
+    """The files of a finished part; the result is the last, because it marks the part as finished."""
+    folder, start = directory.folder(part), f"{PARTS}/{part}"
+    if files.exists(folder / RECORDS):
+        yield f"{start}/{RECORDS}", files.read_bytes(folder / RECORDS, _LARGEST)
+    for name, content in _weights(folder / WEIGHTS, every):
+        yield f"{start}/{WEIGHTS}/{name}", content
+    yield f"{start}/{RESULT}", files.read_bytes(folder / RESULT, _LARGEST)
+
+
+def _weights(folder: Path, every: bool) -> Iterator[File]:
+    steps = runs.steps(folder) if folder.is_dir() else {}
+    best = files.read_text(folder / "best", files.KILOBYTE).strip() if files.exists(folder / "best") else ""
+    kept = [step for step in steps if every or step == max(steps) or str(step) == best]
+    for step in kept:
+        name = f"checkpoints/{steps[step]}/{runs.WEIGHTS}"
+        yield name, files.read_bytes(folder / name, _LARGEST)
+    if best:
+        yield "best", f"{best}\n".encode()
+    missing = [*(str(step) for step in steps if step not in kept), *left_out(folder)]
+    if missing:
+        yield LEFT_OUT, f"{' '.join(missing)}\n".encode()
+
+
+def _size(file: File) -> int:
+    return len(file[1]) + _HEADER
+
+
+def _write(to: Path, number: int, held: Sequence[File]) -> Path:
+    path = to if number == 0 else to.with_name(f"{to.stem}-{number + 1}{to.suffix}")
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, one in held:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(one)
+            archive.addfile(entry, io.BytesIO(one))
+    with writing(path):
+        files.write_atomic(path, content.getvalue())
+    return path
+
+
+def _members(archive: Path) -> Iterator[File]:
+    """The files of an archive; the manifest must come first, and nothing else than the files of parts may follow."""
+    try:
+        with tarfile.open(archive, mode="r:") as opened:
+            for number, entry in enumerate(opened):
+                expected = entry.name == MANIFEST if number == 0 else _NAMES.fullmatch(entry.name) is not None
+                if not expected or not entry.isreg() or entry.size > _LARGEST:
+                    raise StudyError(f"{archive} is no archive of a study: it holds {quote(entry.name)}.")
+                content = opened.extractfile(entry)
+                assert content is not None
+                yield entry.name, content.read()
+    except tarfile.TarError as error:
+        raise StudyError(f"{archive} is no archive of a study: {error}. Make one with `tabia study pack`.") from None
+    except OSError as error:
+        raise StudyError(f"{archive} cannot be read: {error.strerror or error}.") from None
