@@ -167,10 +167,8 @@ class Player:
             raise Failed("another move was made than the one that was sent")
         self._state = state
         if self._random.random() < _TWICE:
-            again = await self.http.ask("POST", f"games/{id}/moves", {"ply": ply, "action": action})
-            if again.status not in (200, 409):
-                raise Failed(f"a repeated move got {again.status}")
-            self._check(again.body if again.status == 200 else again.body["state"])
+            again = await self._asked("POST", f"games/{id}/moves", {"ply": ply, "action": action}, stale=True)
+            self._check(again)
 
     async def _next(self, live: Any, since: float) -> None:
         """Wait until it is this person's turn."""
