@@ -201,8 +201,14 @@ def test_local_mode_has_no_accounts(client: TestClient) -> None:
 def test_sign_up_sign_out_sign_in(shared: Shared) -> None:
     browser = shared.browser()
     assert browser.get("/api/v1/account").json() | {} == {
-        "name": None, "role": "stranger", "created": None, "scopes": [], "sessions": 0, "tokens": 0, "ratings": [],
-    }  # fmt: skip
+        "name": None,
+        "role": "stranger",
+        "created": None,
+        "scopes": [],
+        "sessions": 0,
+        "tokens": 0,
+        "ratings": [],
+    }
     answer = browser.post("/api/v1/account", json={"name": "Ada", "password": PASSWORD})
     assert answer.status_code == 201 and answer.json()["name"] == "Ada" and answer.json()["role"] == "member"
     assert browser.post("/api/v1/logout").status_code == 204 and role(browser) == "stranger"

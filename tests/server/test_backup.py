@@ -48,11 +48,21 @@ def fill(store: Store) -> None:
 
 
 RESULT = {
-    "game_id": "1", "game": "connect4", "finished": 1, "person_id": "zoë", "opponent_rating": 0.1,
-    "opponent_deviation": 0.0, "score": 0.5, "weight": 1.0, "moved_first": True, "advantage": 12.5,
+    "game_id": "1",
+    "game": "connect4",
+    "finished": 1,
+    "person_id": "zoë",
+    "opponent_rating": 0.1,
+    "opponent_deviation": 0.0,
+    "score": 0.5,
+    "weight": 1.0,
+    "moved_first": True,
+    "advantage": 12.5,
     "rating_before": 1.0,
-    "deviation_before": 2.0, "rating_after": 1e-300, "deviation_after": 1.7976931348623157e308,
-}  # fmt: skip
+    "deviation_before": 2.0,
+    "rating_after": 1e-300,
+    "deviation_after": 1.7976931348623157e308,
+}
 
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])

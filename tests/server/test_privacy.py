@@ -43,18 +43,36 @@ def played(shared: Shared, *who: str, id: str = "one") -> None:
             opponent = names[1 - seat]
             connection.execute(
                 results.insert().values(
-                    game_id=id, game="connect4", finished=1, seat=seat, person_id=known[name], opponent_seat=1 - seat,
-                    opponent_person=known[opponent], opponent_rating=1500, opponent_deviation=350, score=1 - seat,
-                    weight=1, moved_first=seat == 0, advantage=0, rating_before=1500, deviation_before=350,
-                    rating_after=1600, deviation_after=300,
+                    game_id=id,
+                    game="connect4",
+                    finished=1,
+                    seat=seat,
+                    person_id=known[name],
+                    opponent_seat=1 - seat,
+                    opponent_person=known[opponent],
+                    opponent_rating=1500,
+                    opponent_deviation=350,
+                    score=1 - seat,
+                    weight=1,
+                    moved_first=seat == 0,
+                    advantage=0,
+                    rating_before=1500,
+                    deviation_before=350,
+                    rating_after=1600,
+                    deviation_after=300,
                 )
-            )  # fmt: skip
+            )
             connection.execute(
                 ratings.insert().values(
-                    person_id=known[name], game="connect4", rating=1600, deviation=300, volatility=0.06, games=1,
+                    person_id=known[name],
+                    game="connect4",
+                    rating=1600,
+                    deviation=300,
+                    volatility=0.06,
+                    games=1,
                     updated=shared.clock.stamp(),
                 )
-            )  # fmt: skip
+            )
 
     shared.parts.store.save(saved, rate)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import jax
@@ -27,11 +26,11 @@ from tabia.training.config.schema import (
 )
 from tabia.training.errors import TrainingError
 from tabia.training.loop import train
-from tabia.training.observers import BaseObserver
 from tabia.training.plan import Plan
 from tabia.training.run import metrics
 from tabia.training.run.metrics import Metrics
 from tabia.training.training import Training
+from tests.training.stopping import Until
 
 from .comparing import same, timeless
 
@@ -48,18 +47,6 @@ CONNECT3 = Config(
     evaluation=EvaluationSettings(games=0),
     checkpoints=CheckpointSettings(every=100),
 )
-
-
-class _Until(BaseObserver):
-    """Stops a run after an iteration."""
-
-    def __init__(self, iteration: int) -> None:
-        self.iteration = iteration
-
-    def on_iteration(self, training: Training, result) -> dict:
-        if training.counters.iteration == self.iteration:
-            training.stopping.append(signal.SIGINT)
-        return {}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +96,7 @@ def test_the_accuracy_is_that_of_the_network_as_a_player(trained: Training) -> N
 
 def test_stopped_and_resumed_is_the_run_that_never_stopped(trained: Training, tmp_path: Path) -> None:
     stopped = Training.begin(tmp_path / "run", CONNECT3)
-    assert train(stopped, [Metrics(), _Until(1)]) == "stopped"
+    assert train(stopped, [Metrics(), Until(1)]) == "stopped"
     resumed = Training.resume(tmp_path / "run")
     assert train(resumed, [Metrics()]) == "finished"
     assert same(resumed.state, trained.state) and timeless(resumed.run) == timeless(trained.run)

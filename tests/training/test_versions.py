@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +14,13 @@ from tabia.networks import weights
 from tabia.training import state as states
 from tabia.training.errors import TrainingError
 from tabia.training.loop import train
-from tabia.training.observers import BaseObserver
 from tabia.training.plan import Plan
 from tabia.training.run import checkpoint, metrics
 from tabia.training.run.metrics import Metrics
 from tabia.training.run.stored_games import StoredGames, stored
 from tabia.training.selfplay import replay
 from tabia.training.training import Training
+from tests.training.stopping import Until
 
 from .comparing import games, same, timeless
 from .conftest import TINY
@@ -50,18 +49,6 @@ THESIS = TINY.changed(
         "checkpoints.all_games": True,
     }
 )
-
-
-class _Until(BaseObserver):
-    """Stops a run after an iteration."""
-
-    def __init__(self, iteration: int) -> None:
-        self.iteration = iteration
-
-    def on_iteration(self, training: Training, result) -> dict:
-        if training.counters.iteration == self.iteration:
-            training.stopping.append(signal.SIGINT)
-        return {}
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +105,7 @@ def test_all_games_are_stored(trained: Training) -> None:
 @pytest.mark.parametrize("iteration", [1, 4])  # in the games of the teacher, and after them
 def test_stopped_and_resumed_is_the_run_that_never_stopped(trained: Training, tmp_path: Path, iteration: int) -> None:
     stopped = Training.begin(tmp_path / "run", THESIS)
-    assert train(stopped, [Metrics(), StoredGames(), _Until(iteration)]) == "stopped"
+    assert train(stopped, [Metrics(), StoredGames(), Until(iteration)]) == "stopped"
     resumed = Training.resume(tmp_path / "run")
     assert resumed.counters.iteration == iteration and train(resumed, [Metrics(), StoredGames()]) == "finished"
     assert same(resumed.state, trained.state) and replace(resumed.counters, seconds=0, compile_seconds=0) == replace(

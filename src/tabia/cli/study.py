@@ -48,9 +48,11 @@ def list_(as_json: Json = False) -> None:
     every = [registry.load(name) for name in registry.names()]
     if as_json:
         printing.print_json(
-            [{"name": one.name, "version": one.version, "question": one.question, "source": str(one.source)}
-             for one in every]
-        )  # fmt: skip
+            [
+                {"name": one.name, "version": one.version, "question": one.question, "source": str(one.source)}
+                for one in every
+            ]
+        )
         return
     console = printing.console()
     for one in every:

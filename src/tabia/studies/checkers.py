@@ -121,10 +121,15 @@ def points(records: Sequence[Record], player: str, alone: bool) -> list[float]:
 def against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
     keys = (score_key(kind, index), points_key(kind, index, True), points_key(kind, index, False))
     return _match(
-        scale, seed, repeat, f"{kind}-{index}-against-greedy", keys, _score_and_points(keys),
+        scale,
+        seed,
+        repeat,
+        f"{kind}-{index}-against-greedy",
+        keys,
+        _score_and_points(keys),
         (_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
         games=scale.games if kind == "agent" else scale.network_games,
-    )  # fmt: skip
+    )
 
 
 def _score_and_points(keys: tuple[str, str, str]) -> Measure:
@@ -147,11 +152,15 @@ def against_previous(scale: CheckersScale, seed: int, repeat: int, kind: str, in
     """A version against the one accepted just before it (9.1), not against the one before it among `VERSIONS`."""
     run = f"train-published-{repeat}"
     return _match(
-        scale, seed, repeat, f"{kind}-{index}-against-previous", previous_keys(kind, index),
+        scale,
+        seed,
+        repeat,
+        f"{kind}-{index}-against-previous",
+        previous_keys(kind, index),
         _score_and_points(previous_keys(kind, index)),
         (_player(scale, run, kind, index), _player(scale, run, kind, index, before=1)),
         games=scale.games if kind == "agent" else scale.network_games,
-    )  # fmt: skip
+    )
 
 
 def search_against_network(scale: CheckersScale, seed: int, repeat: int) -> MatchPart:
@@ -161,9 +170,15 @@ def search_against_network(scale: CheckersScale, seed: int, repeat: int) -> Matc
 
     run = f"train-published-{repeat}"
     return _match(
-        scale, seed, repeat, "agent-against-network", (SEARCH_SCORE, SEARCH_ALONE), measure,
-        (_player(scale, run, "agent"), _player(scale, run, "network")), games=scale.games,
-    )  # fmt: skip
+        scale,
+        seed,
+        repeat,
+        "agent-against-network",
+        (SEARCH_SCORE, SEARCH_ALONE),
+        measure,
+        (_player(scale, run, "agent"), _player(scale, run, "network")),
+        games=scale.games,
+    )
 
 
 def seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
@@ -189,10 +204,16 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
 
     other = f"train-{slug(variant)}-{repeat}"
     return _match(
-        scale, seed, repeat, f"{slug(variant)}-against-published", (variant_key(variant),), measure,
+        scale,
+        seed,
+        repeat,
+        f"{slug(variant)}-against-published",
+        (variant_key(variant),),
+        measure,
         (_player(scale, other, "agent"), _player(scale, f"train-published-{repeat}", "agent")),
-        games=scale.games, needs=(other,),
-    )  # fmt: skip
+        games=scale.games,
+        needs=(other,),
+    )
 
 
 def _match(

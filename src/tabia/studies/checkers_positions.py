@@ -71,8 +71,11 @@ def opening(scale: CheckersScale, repeat: int) -> Measurement:
         games = (_played(start, record) for record in load(place.folder_of(source) / RECORDS).records)
         jumps = game.is_jump if isinstance(game, ChineseCheckers) else lambda action: False
         boards = {"The opening": start} | examples(games, jumps)
-        pictures = {caption: picture for caption, board in boards.items()
-                    for picture in board_pictures(player, {caption: board}).values()}  # fmt: skip
+        pictures = {
+            caption: picture
+            for caption, board in boards.items()
+            for picture in board_pictures(player, {caption: board}).values()
+        }
         return Outcome((*_values(values[0]), *_policy(policies[0][np.asarray(start.legal)])), pictures=pictures)
 
     keys = (*map(value_key, range(seats)), FIRST_CHOICE, NEVER_TRIED)
@@ -100,8 +103,11 @@ def examples(games: Iterable[Session], is_jump: Callable[[int], bool]) -> dict[s
     held = list(islice(games, _MOST_GAMES))
     middle = held[0].ply // 2
     found = {f"Example 1: after {middle} moves": held[0].at(middle)}
-    rounds = [(others_jumps(session, ply, is_jump), number, ply) for number, session in enumerate(held)
-              for ply in range(session.ply // 3, 2 * session.ply // 3)]  # fmt: skip
+    rounds = [
+        (others_jumps(session, ply, is_jump), number, ply)
+        for number, session in enumerate(held)
+        for ply in range(session.ply // 3, 2 * session.ply // 3)
+    ]
     known = [(count, number, ply) for count, number, ply in rounds if count is not None]
     if known:
         count, number, ply = min(known)

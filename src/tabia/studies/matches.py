@@ -113,7 +113,7 @@ Measure = Callable[[Game, Sequence[Record], Sequence[str]], Outcome]
 
 @dataclass(frozen=True, kw_only=True)
 class MatchPart:
-    """A match; `games` count both seatings, and the games start from the first position unless told otherwise."""
+    """A match; `games` count both seatings, and the games start from the first position by default."""
 
     name: str
     keys: tuple[str, ...]

@@ -86,8 +86,10 @@ def _section(path: Path, name: str) -> str:
     if missing := _missing(lines):
         blocks.append(f"**{missing}.**")
     if values:
-        rows = [f"| {line['where']} | {line['key']} | {_ours(line)} | {line['published']} | {line['verdict']} |"
-                for line in values]  # fmt: skip
+        rows = [
+            f"| {line['where']} | {line['key']} | {_ours(line)} | {line['published']} | {line['verdict']} |"
+            for line in values
+        ]
         blocks.append("\n".join(["| where | what | ours | published | verdict |", "|---|---|---|---|---|", *rows]))
     if claims:
         blocks.append("\n".join(f"- {markdown(line['key'])}: {line['verdict']}" for line in claims))

@@ -68,13 +68,34 @@ class SharedServer:
         waits = any(seat["kind"] == "open" for seat in people)
         status = "waiting" if waits else "your move" if line["position"]["mover"] == you else "their move"
         state = {
-            "id": f"stub{len(self.answers)}", "game": game, "created": NOW, "seats": people, "moves": played,
-            "position": line["position"], "version": 1, "thinking": None, "result": None, "opening_plies": 0,
-            "problem": None, "you": [you], "status": status, "rated": False, "visibility": "link", "clock": None,
-            "clocks": None, "running": None, "join": None, "ended_by": None, "waiting": None, "rematch": None,
-            "presence": [True] * len(people), "away_ms": None, "draw_offer": None, "rating_change": None,
+            "id": f"stub{len(self.answers)}",
+            "game": game,
+            "created": NOW,
+            "seats": people,
+            "moves": played,
+            "position": line["position"],
+            "version": 1,
+            "thinking": None,
+            "result": None,
+            "opening_plies": 0,
+            "problem": None,
+            "you": [you],
+            "status": status,
+            "rated": False,
+            "visibility": "link",
+            "clock": None,
+            "clocks": None,
+            "running": None,
+            "join": None,
+            "ended_by": None,
+            "waiting": None,
+            "rematch": None,
+            "presence": [True] * len(people),
+            "away_ms": None,
+            "draw_offer": None,
+            "rating_change": None,
             "can": {"undo": False, "hint": False, "resign": True, "draw": True, "rematch": False},
-        }  # fmt: skip
+        }
         return self.show(state | more)
 
 

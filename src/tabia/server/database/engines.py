@@ -127,7 +127,7 @@ class PostgreSQL(Database):
     def claim(self) -> Iterator[None]:
         """Hold an advisory lock, which PostgreSQL releases when the connection ends, even by SIGKILL."""
         lock = sql.select(sql.func.pg_try_advisory_lock(int(Turn.SERVING)))
-        with self.opening():  # the first connection tells that the server answers
+        with self.opening():  # the first connection shows that the server answers
             pass
         with self.engine.connect() as connection:
             until = time.monotonic() + _SECONDS
@@ -145,7 +145,7 @@ class PostgreSQL(Database):
     def snapshot(self, folder: Path) -> Iterator[sql.Connection]:
         """A transaction that sees one moment."""
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with self.opening():  # tells whether the server answers
+        with self.opening():  # shows whether the server answers
             pass
         with self.engine.connect().execution_options(**options) as connection:
             # A copy of everything may take longer than any request.

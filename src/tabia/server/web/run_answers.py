@@ -9,8 +9,8 @@ from tabia.server.web.answers import Answer
 Setting = bool | int | float | str | None
 
 
-class RunAnswer(Answer):
-    """A run; one that is only being started has no games and positions yet."""
+class _RunHead(Answer):
+    """What a summary and the details of a run share; one that is only being started has no games and positions yet."""
 
     name: str
     game: str
@@ -23,6 +23,11 @@ class RunAnswer(Answer):
     games: int | None = None
     positions: int | None = None
     agreement: float | None
+
+
+class RunAnswer(_RunHead):
+    """A run in the list."""
+
     checkpoints: int
 
 
@@ -61,20 +66,9 @@ class StrengthAnswer(Answer):
     games: int
 
 
-class RunDetailAnswer(Answer):
+class RunDetailAnswer(_RunHead):
     """Everything about a run."""
 
-    name: str
-    game: str
-    recipe: str
-    state: Literal["starting", "training", "stopped", "finished", "damaged"]
-    problem: str | None
-    iteration: int
-    progress: float
-    minutes: float
-    games: int | None = None
-    positions: int | None = None
-    agreement: float | None
     settings: dict[str, Setting]
     series: dict[str, CurveAnswer]
     checkpoints: list[CheckpointAnswer]

@@ -28,8 +28,18 @@ from tabia.studies.verdicts import Published, ordering, published_count, trend
 
 RECIPE, GAMES_PER_ITERATION = "sanz-villanueva-tictactoe", 50
 BY_GAMES = {
-    0: 22, 100: 68, 200: 100, 300: 97, 400: 92, 500: 100, 600: 100, 700: 100, 800: 92, 900: 94, 1000: 100,
-}  # fmt: skip
+    0: 22,
+    100: 68,
+    200: 100,
+    300: 97,
+    400: 92,
+    500: 100,
+    600: 100,
+    700: 100,
+    800: 92,
+    900: 94,
+    1000: 100,
+}
 BY_ITERATIONS = {1: (0, 87), 20: (17, 92), 100: (53, 100), 200: (68, 100)}  # MCTS and AlphaZero
 LOSS, VALUE_LOSS = "total loss at the end", "value loss at the end"
 LAST = 5  # iterations that make up the end
@@ -49,15 +59,30 @@ class TrainingScale(Scale):
 
 SCALES = (
     TrainingScale(
-        name="tiny", about="two iterations, 4 games per match", games=4, tiny=True, by_games=(100,), by_iterations=(),
+        name="tiny",
+        about="two iterations, 4 games per match",
+        games=4,
+        tiny=True,
+        by_games=(100,),
+        by_iterations=(),
     ),
     TrainingScale(
-        name="quick", about="100 games per match and seed", games=100, seeds=2, values=True, trends=True,
+        name="quick",
+        about="100 games per match and seed",
+        games=100,
+        seeds=2,
+        values=True,
+        trends=True,
     ),
     TrainingScale(
-        name="full", about="500 games per match and seed", games=500, seeds=5, values=True, trends=True,
+        name="full",
+        about="500 games per match and seed",
+        games=500,
+        seeds=5,
+        values=True,
+        trends=True,
     ),
-)  # fmt: skip
+)
 
 
 def _after(games: int) -> str:
