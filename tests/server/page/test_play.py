@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,6 +243,21 @@ def test_space_presses_the_focused_button(look: Look, server: Server) -> None:
     screen.page.focus('button:has-text("New game")')
     screen.page.keyboard.press("Space")
     screen.page.wait_for_selector('.play[data-status="ready"]')
+
+
+def test_a_game_that_arrives_late_does_not_replace_a_new_one(look: Look, server: Server) -> None:
+    screen, id = look(), server.game("connect4", (None, None), "4")
+    waiting: list[Any] = []
+    screen.page.route(f"**/api/v1/games/{id}", lambda request: waiting.append(request))
+    screen.open(f"#/play/{id}")
+    screen.page.keyboard.press("n")
+    screen.page.wait_for_selector('.play[data-status="ready"][data-ply="0"]')
+    assert waiting
+    for request in waiting:
+        request.continue_()
+    screen.page.wait_for_load_state("networkidle")
+    assert screen.page.get_attribute(".play", "data-status") == "ready"
+    assert screen.id == ""
 
 
 def test_letter_keys_can_be_switched_off(look: Look, server: Server) -> None:

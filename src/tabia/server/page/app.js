@@ -85,7 +85,7 @@ class App extends Element {
     if (wanted && store.catalog && game(wanted) && wanted !== store.prefs.game) prefer({ game: wanted });
     await VIEWS[place.view]();
     this.loaded = new Set([...this.loaded, place.view]);
-    this.place = place;
+    if (href(place.view, place.id, place.query) !== href(this.place.view, this.place.id, this.place.query)) this.place = place;
     update({ notice: "" });
     document.title = `${places().find(([view]) => view === place.view)?.[1] ?? TITLES[place.view]} · Tabia`;
     if (turned) scrollTo(0, 0);

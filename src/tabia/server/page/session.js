@@ -16,6 +16,7 @@ export class GameSession {
     /** @type {any} The own move that is being sent. */ this.pending = null;
     /** When the state arrived, by the browser's monotonic clock: its clocks count from there. */ this.arrived = 0;
     this.connected = true;
+    /** How often a game was opened or closed: an answer that comes later than the next of these is dropped. */ this.turn = 0;
     /** @type {() => void} */ this.stop = () => {};
     host.addController(this);
   }
@@ -29,6 +30,7 @@ export class GameSession {
   }
 
   close() {
+    this.turn += 1;
     this.stop();
     this.stop = () => {};
     this.state = this.thinking = this.pending = null;
@@ -36,13 +38,17 @@ export class GameSession {
     this.host.requestUpdate();
   }
 
-  /** Open a game by its id. @param {string} id @returns {Promise<boolean>} Whether it exists. */
+  /** Open a game by its id. @param {string} id @returns {Promise<boolean|null>} Whether it exists; null if the reader has gone elsewhere meanwhile. */
   async open(id) {
     if (this.state?.id === id) return true;
     this.close();
+    const { turn } = this;
     try {
-      this.take(await api.game(id));
+      const state = await api.game(id);
+      if (turn !== this.turn) return null;
+      this.take(state);
     } catch (error) {
+      if (turn !== this.turn) return null;
       if (error instanceof ApiError && error.status === 404) return false;
       throw error;
     }

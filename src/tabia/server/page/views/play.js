@@ -72,7 +72,9 @@ class Play extends Element {
     if (id && id === this.state?.id) return undefined;
     if (!id && !switched && !this.state && this.draft?.game === game.id) return undefined; // Only the address has changed.
     try {
-      if (id && (await this.session.open(id))) {
+      const found = id && (await this.session.open(id));
+      if (found === null) return undefined;
+      if (found) {
         const opened = this.state;
         if (opened.game !== this.game.id) prefer({ game: opened.game });
         if (opened.status !== "over") prefer({ current: { ...store.prefs.current, [opened.game]: id } });
