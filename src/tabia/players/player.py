@@ -53,11 +53,11 @@ class Sized(Protocol):
         """Raise PlayerError if a batch needs more memory than the limit; the message says what would fit."""
 
 
-def choose(player: Player, states: State, key: Array, ply: Array) -> Choice:
+def choose(player: Player, states: State, key: Array, ply: Array | None = None) -> Choice:
     """The player's choice for positions [B] that the devices in use share; padded if they cannot be split evenly."""
     if devices.count() == 1:
         return player.choose(states, key, ply)
-    size = ply.shape[0]
+    size = jax.tree.leaves(states)[0].shape[0]
     rows = jnp.arange(devices.padded(size)) % size
     states, ply = jax.tree.map(lambda leaf: devices.split(leaf[rows]), (states, ply))
     with devices.active():

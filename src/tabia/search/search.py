@@ -148,7 +148,14 @@ def run_simulations(
 
 
 def _run_simulations(
-    search: Search, count: int, parameters: Any, tree: Tree, root: Root, key: Array, first: Array | int, past: Array | None
+    search: Search,
+    count: int,
+    parameters: Any,
+    tree: Tree,
+    root: Root,
+    key: Array,
+    first: Array | int,
+    past: Array | None,
 ) -> Tree:
     step = simulate if search.leaves == 1 else simulate_leaves
 

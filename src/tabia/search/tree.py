@@ -91,8 +91,9 @@ class Tree(NamedTuple):
 def split_specs(tree: Tree) -> Tree:
     """How the arrays of a tree are split over devices, by the axis of their lanes."""
     axes = {"size": None, "root_values": 0, "sums": 0, "faults": 0, "ties": 0}
-    parts = tree._asdict().items()
-    return Tree(**{name: None if part is None else lanes.spec(axes.get(name, 1)) for name, part in parts})
+    held = [name for name, part in tree._asdict().items() if part is not None]
+    specs: Any = {name: lanes.spec(axes.get(name, 1)) for name in held}
+    return Tree(**specs)
 
 
 def view(row: Array, squares: Array | None = None) -> View:

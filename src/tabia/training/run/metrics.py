@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-
 from tabia import __version__
 from tabia.core import devices, files
 from tabia.core.parsing import parse_json

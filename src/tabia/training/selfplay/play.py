@@ -112,6 +112,7 @@ def _play(
     pool = new_games(selfplay, pool_key, weights)
     if revisits is not None:
         pool = with_revisits(pool, revisits)
+    pool = constrain(pool, axis=None)  # every lane may need any game of it
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
