@@ -4,15 +4,14 @@
         train(Training.begin("runs/connect4", config))
 
 Every device has some lanes of each batch and its own copy of the weights. A lane is one game, and games do not depend
-on each other, so devices exchange nothing while they search. `lanes` has what compiled code needs for that. Without
-`using`, everything runs on JAX's default device.
+on each other, so devices exchange nothing while they search. `lanes` has what compiled code needs for that. Devices
+belong to the process, not to a thread. Without `using`, everything runs on JAX's default device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
 from typing import TypeVar
 
 import jax
@@ -25,7 +24,7 @@ from tabia.core.lanes import AXIS, spec
 Arrays = TypeVar("Arrays")
 ALL = "all"
 
-_MESH: ContextVar[Mesh | None] = ContextVar("tabia_devices", default=None)
+_meshes: list[Mesh | None] = [None]  # the last one is in use, in all threads: one of them may save a run of another
 
 
 class DeviceError(TabiaError):
@@ -37,11 +36,11 @@ def using(wanted: str | int | None) -> Iterator[None]:
     """Split batches over this many devices, or over "all"; None and 1 are JAX's default device alone."""
     number = _number(wanted)
     mesh = None if number == 1 else Mesh(np.array(jax.local_devices()[:number]), (AXIS,))
-    token = _MESH.set(mesh)
+    _meshes.append(mesh)
     try:
         yield
     finally:
-        _MESH.reset(token)
+        _meshes.pop()
 
 
 def _number(wanted: str | int | None) -> int:
@@ -63,13 +62,13 @@ def _number(wanted: str | int | None) -> int:
 
 def count() -> int:
     """How many devices share a batch."""
-    mesh = _MESH.get()
+    mesh = _meshes[-1]
     return 1 if mesh is None else int(mesh.size)
 
 
 def active() -> AbstractContextManager[object]:
     """Compile and call programs for all devices in use: needed wherever a search is called on split lanes."""
-    mesh = _MESH.get()
+    mesh = _meshes[-1]
     return nullcontext() if mesh is None else jax.set_mesh(mesh)
 
 
@@ -84,18 +83,18 @@ def copying() -> NamedSharding | None:
 
 
 def _sharding(how: PartitionSpec) -> NamedSharding | None:
-    mesh = _MESH.get()
+    mesh = _meshes[-1]
     return None if mesh is None else NamedSharding(mesh, how)
 
 
 def split(arrays: Arrays, axis: int = 0) -> Arrays:
     """Arrays whose `axis` are lanes, on their devices; unchanged if there is one device."""
-    return arrays if _MESH.get() is None else jax.device_put(arrays, splitting(axis))
+    return arrays if _meshes[-1] is None else jax.device_put(arrays, splitting(axis))
 
 
 def copied(arrays: Arrays) -> Arrays:
     """Arrays with a copy on every device; unchanged if there is one device."""
-    return arrays if _MESH.get() is None else jax.device_put(arrays, copying())
+    return arrays if _meshes[-1] is None else jax.device_put(arrays, copying())
 
 
 def padded(size: int) -> int:

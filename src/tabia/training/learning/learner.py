@@ -95,8 +95,9 @@ class Learner:
             source = jax.tree.map(lambda leaf: leaf.update(sharding=devices.copying()), source)
         elif host_of(buffer) is not None:
             return None
-        rate, zero = jnp.float32(0.0), jnp.int32(0)
+        rate = jnp.float32(0.0)
         with devices.active():
+            zero = jnp.int32(0)  # here, as in the calls: a number on all devices
             if jax.default_backend() == "cpu":
                 return _learn_step.lower(self, train_state, source, key, zero, rate)
             if self.settings.epochs or self.settings.steps_per_game:
