@@ -1,6 +1,6 @@
 """Runs on one device and on four, in a process with four CPU devices; writes what happened for `test_devices`.
 
-    python devices_script.py FOLDER CONFIG
+python devices_script.py FOLDER CONFIG PLAYER
 """
 
 import json
@@ -26,7 +26,7 @@ from tabia.training.run.directory import RunDirectory
 from tabia.training.state import Counters, State
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
-FOLDER, CONFIG = Path(sys.argv[1]), from_toml(sys.argv[2], "argument")
+FOLDER, CONFIG, PLAYER = Path(sys.argv[1]), from_toml(sys.argv[2], "argument"), sys.argv[3]
 PLAN, EACH = Plan(CONFIG), 2  # iterations before the checkpoint, and after it
 compiled: list[str] = []
 facts: dict[str, object] = {}
@@ -83,7 +83,7 @@ def programs(state: State) -> None:
 
 def match() -> list[str]:
     game = make("tictactoe")
-    both = tuple(players.make(spec, game) for spec in ("mcts:simulations=2", "random"))
+    both = tuple(players.make(spec, game) for spec in (PLAYER, "random"))
     return [str(record) for record in play(Match(game, both, games=16, batch=16)).records]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tabia.networks.presets import mlp
+from tabia.training.config.schema import Config
 from tabia.training.config.toml import to_toml
 
 from .conftest import TINY
@@ -21,8 +22,15 @@ from .conftest import TINY
 # are rounded in another order: by at most 16 * 2^-24, about 1e-6, of their terms. Adam divides gradients by their size
 # and so keeps relative errors; four iterations of two steps of 1e-5 and less (warmup) leave them below 1e-5.
 TOLERANCE = 1e-5
-CONFIG = TINY.changed(
-    {"network": mlp(16), "replay.min_positions": 1, "selfplay.revisit_fraction": 0.5, "selfplay.plies": 6}
+QUICK = TINY.changed({"network": mlp(16), "replay.min_positions": 1, "selfplay.plies": 6})
+MORE = QUICK.changed(
+    {
+        "selfplay.revisit_fraction": 0.5,
+        "selfplay.temperature_by": "seat",
+        "selfplay.epsilon": 0.1,
+        "search.rule": "puct",
+        "search.reuse_tree": True,
+    }
 )
 SCRIPT = Path(__file__).with_name("devices_script.py")
 FLAG = "--xla_force_host_platform_device_count=4"
@@ -44,14 +52,17 @@ class Runs:
         return [line for line in lines if re.search(rf" ({COLLECTIVES})(-start)?\(", line)]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    folder = tmp_path_factory.mktemp("devices")
+def run(folder: Path, config: Config, player: str) -> Runs:
     env = os.environ | {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {FLAG}"}
-    words = [sys.executable, str(SCRIPT), str(folder), to_toml(CONFIG)]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=240, check=False)
+    words = [sys.executable, str(SCRIPT), str(folder), to_toml(config), player]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr
     return Runs(folder)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return run(tmp_path_factory.mktemp("devices"), QUICK, "minimax:depth=1")
 
 
 def compare(runs: Runs, one: str, other: str) -> None:
@@ -109,3 +120,14 @@ def test_an_interrupted_iteration_is_undone(runs: Runs) -> None:
 
 def test_matches_have_the_same_games(runs: Runs) -> None:
     assert len(runs.facts["1 games"]) == 16 and runs.facts["1 games"] == runs.facts["4 games"]
+
+
+@pytest.mark.long
+def test_random_draws_of_search_and_self_play_do_not_depend_on_the_devices(tmp_path: Path) -> None:
+    """Revisits, Dirichlet noise, reused trees and random moves in self-play; rollouts with several leaves in a match."""
+    runs = run(tmp_path, MORE, "mcts:simulations=8,leaves=2")
+    for name in ("1-then-4", "4-then-1", "4-then-4"):
+        compare(runs, "1-then-1", name)
+    assert runs.facts["1 games"] == runs.facts["4 games"] and runs.facts["restored"] is True
+    searching = [line for line in runs.collectives("play") if "jit(continue_unchecked)/while" in line]
+    assert not searching
