@@ -74,8 +74,8 @@ class Cluster:
     @property
     def here(self) -> Node:
         """The node that this process belongs to."""
-        id = self.ray.get_runtime_context().get_node_id()
-        return next(node for node in self.nodes() if node.id == id)
+        mine = self.ray.get_runtime_context().get_node_id()
+        return next(node for node in self.nodes() if node.id == mine)
 
 
 def load_ray() -> Any:
