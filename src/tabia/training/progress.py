@@ -5,16 +5,16 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from types import FrameType
 from typing import Protocol, TypeVar
 
 from tabia.training import arena
 from tabia.training import state as states
-from tabia.training.compiling import CompileAhead
+from tabia.training.compiling import CompileAhead, Parts, all_parts
 from tabia.training.config.schema import Config
-from tabia.training.iteration import Iteration, IterationResult
+from tabia.training.iteration import IterationResult
 from tabia.training.observers import Observer
 from tabia.training.pace import Clock
 from tabia.training.plan import Plan
@@ -58,13 +58,9 @@ class Progress:
         """Whether budget is left and the run was not asked to stop."""
         return self._training.progress < 1.0 and not self._training.stopping
 
-    def iteration(self) -> AbstractContextManager[Iteration]:
-        """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
-        return self.start(Iteration)
-
     @contextmanager
     def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
-        """The next iteration, made by `make`."""
+        """The next iteration, made by `make`, its programs compiled; a run taken over in the block is restored."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         with guard.iteration(training.state, counters):
             self._plan = _plan(training.stage)
@@ -144,7 +140,7 @@ class Progress:
 
 @contextmanager
 def running(
-    training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool
+    training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool, parts: Parts = all_parts
 ) -> Iterator[Progress]:
     """Lock the run, start the observers, compile the first stage; save and end the run after the block."""
     clock = Clock(training.counters.seconds, time.monotonic() if started is None else started)
@@ -156,7 +152,7 @@ def running(
         ahead = None
         if training.progress < 1.0 and not training.config.is_supervised:
             with guard.computing():
-                ahead = compile_ahead(training, clock)
+                ahead = compile_ahead(training, clock, parts)
         progress = Progress(training, observers, clock, ahead)
         if training.config.checkpoints.initial and training.saved < 0:
             save(training, observers)
@@ -166,11 +162,15 @@ def running(
         training.stopping.clear()
 
 
-def compile_ahead(training: Training, clock: Clock) -> CompileAhead:
+def compile_ahead(training: Training, clock: Clock, parts: Parts = all_parts) -> CompileAhead:
     """Compile the first stage and start on the others."""
     training.enter("compiling")
     ahead = CompileAhead(
-        _plan(training.config), training.state, training.progress, stopped=lambda: bool(training.stopping)
+        _plan(training.config),
+        training.state,
+        training.progress,
+        stopped=lambda: bool(training.stopping),
+        parts=parts,
     )
     clock.count_compiling(training.counters, since=training.counters.seconds)
     return ahead
