@@ -8,10 +8,11 @@ Ctrl-C and SIGTERM let the iteration end and save. `take_over` saves without wai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tabia.training import supervised
 from tabia.training.evaluate import Evaluate
+from tabia.training.iteration import Iteration
 from tabia.training.observers import Observer
 from tabia.training.progress import finish, running
 from tabia.training.run.metrics import Machine, Metrics
@@ -20,22 +21,28 @@ from tabia.training.training import DONE, Training
 
 
 def train(
-    training: Training, observers: Sequence[Observer] = (), *, started: float | None = None, signals: bool = True
+    training: Training,
+    observers: Sequence[Observer] = (),
+    *,
+    started: float | None = None,
+    signals: bool = True,
+    iteration: Callable[..., Iteration] = Iteration,
 ) -> str:
     """Train until the budget is spent ("finished") or the run is asked to stop ("stopped").
 
     The clock runs from `started`, by default from now. With `signals`, SIGINT and SIGTERM stop the run if this is the
-    main thread; otherwise append to `training.stopping` to stop it.
+    main thread; otherwise append to `training.stopping` to stop it. `iteration` makes each iteration, with the
+    arguments of `Iteration`; a supervised run does not use it.
     """
     if training.config.is_supervised:
         return supervised.train(training, observers, started=started, signals=signals)
     with running(training, observers, started=started, signals=signals) as progress:
         while progress.unfinished:
-            with progress.iteration() as iteration:
-                plies = iteration.play()
-                iteration.store(plies)
-                iteration.learn()
-                result = progress.count(iteration)
+            with progress.start(iteration) as turn:
+                plies = turn.play()
+                turn.store(plies)
+                turn.learn()
+                result = progress.count(turn)
                 progress.gate(result)
                 progress.report(result)
                 progress.save_if_due()

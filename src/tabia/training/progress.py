@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from types import FrameType
 from typing import Protocol, TypeVar
@@ -14,7 +14,7 @@ from tabia.training import arena
 from tabia.training import state as states
 from tabia.training.compiling import CompileAhead
 from tabia.training.config.schema import Config
-from tabia.training.iteration import Iteration, IterationResult
+from tabia.training.iteration import IterationResult
 from tabia.training.observers import Observer
 from tabia.training.pace import Clock
 from tabia.training.plan import Plan
@@ -58,13 +58,9 @@ class Progress:
         """Whether budget is left and the run was not asked to stop."""
         return self._training.progress < 1.0 and not self._training.stopping
 
-    def iteration(self) -> AbstractContextManager[Iteration]:
-        """The next iteration, its programs compiled; a run taken over inside the block is restored to its start."""
-        return self.start(Iteration)
-
     @contextmanager
     def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
-        """The next iteration, made by `make`."""
+        """The next iteration, made by `make`, its programs compiled; a run taken over in the block is restored."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         with guard.iteration(training.state, counters):
             self._plan = _plan(training.stage)
