@@ -31,7 +31,7 @@ RAY_USAGE_STATS_ENABLED=0
 export PATH RAY_AUTH_MODE RAY_AUTH_TOKEN RAY_USAGE_STATS_ENABLED
 
 # The batch script runs on the first node of the job. Directory and port are the job's own: nodes may be shared.
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+read -r head < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 own=$(hostname --all-ip-addresses | cut -d ' ' -f 1)
 address=${TABIA_HEAD_ADDRESS:-$own}:$((20000 + SLURM_JOB_ID % 10000))
 common=(--num-cpus="${SLURM_CPUS_PER_TASK:-1}" --temp-dir="/tmp/tabia-$SLURM_JOB_ID" --disable-usage-stats --block)

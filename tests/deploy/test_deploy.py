@@ -75,7 +75,7 @@ STAND_INS = {
     "srun": 'while [ "${1#--}" != "$1" ]; do echo "srun $1" >> calls; shift; done; exec "$@"',
     "ray": 'echo "ray $* $RAY_AUTH_MODE ${#RAY_AUTH_TOKEN}" >> calls; [ "$1" = status ] || exec sleep 60',
     "tabia": 'echo "tabia $*" >> calls; trap "echo saved >> calls; exit 143" TERM\n'
-    'while [ -e keep-running ]; do sleep 0.05; done; exit 3',
+    "while [ -e keep-running ]; do sleep 0.05; done; exit 3",
 }
 """Programs that write down how they were called."""
 

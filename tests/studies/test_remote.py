@@ -46,9 +46,7 @@ def found(directory: StudyDirectory) -> tuple[dict[str, Outcome], object, str]:
 def test_a_study_over_actors_finds_what_a_local_one_finds(local: StudyDirectory, tmp_path: Path, actors: int) -> None:
     directory, shown = StudyDirectory(tmp_path / "study"), list[tuple[str, float, float]]()
     with in_process(PartWork, SPEC, actors=actors, dies=lambda number: number == 2) as (run, launcher, notes):
-        done = run_remote(
-            STUDY, directory, STUDY.scale("tiny"), run, observe=lambda *progress: shown.append(progress)
-        )
+        done = run_remote(STUDY, directory, STUDY.scale("tiny"), run, observe=lambda *progress: shown.append(progress))
     assert sorted(done.finished) == ["first", "last", "match-0"] and not done.elsewhere and not done.waiting
     assert found(directory) == found(local)
     assert len(launcher.played) == 4 and len(notes) == 1, "the part of the dead actor ran again, the others once"

@@ -45,6 +45,7 @@ class JobTask(NamedTuple):
     """A job as an actor gets it."""
 
     key: int  # the number of the job
+    name: str
     spec: Any
 
 
@@ -87,7 +88,7 @@ def completed(
         while waiting or running:
             for number in _ready(waiting, running, numbers)[: len(pool.seats) - len(running)]:
                 running[number] = waiting.pop(number)
-                pool.submit([JobTask(number, running[number].specify())])
+                pool.submit([JobTask(number, running[number].name, running[number].specify())])
             done = fractions()
             observe({job.name: done.get(number, 0.0) for number, job in running.items()})
             pool.step()

@@ -27,8 +27,8 @@ _MEMORY = ("OutOfMemoryError", "MemoryError", "RESOURCE_EXHAUSTED", "ObjectStore
 
 
 @dataclass
-class RayLauncher:
-    """Starts actors on a cluster; implements `pool.Launcher`."""
+class ActorLauncher:
+    """What all launchers of actors on a cluster have in common."""
 
     cluster: Cluster
     need: Need
@@ -36,23 +36,17 @@ class RayLauncher:
     platform: str = ""  # where actors compute, in JAX's words; empty for the best device
     notify: Callable[[str], None] = lambda text: None
     _queue: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
-    _weights: dict[int, Any] = field(default_factory=dict)  # references by version
 
     def nodes(self) -> Sequence[Node]:
         return self.cluster.nodes()
 
-    def start(self, node: Node) -> object:
+    def remote(self, node: Node, kind: type, **options: Any) -> Any:
+        """A class whose actors run on a node."""
         ray = self.cluster.ray
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
-        kind = ray.remote(SelfPlayActor).options(
-            num_cpus=self.need.cpus, num_gpus=self.need.gpus, max_restarts=0, scheduling_strategy=here
+        return ray.remote(kind).options(
+            num_cpus=self.need.cpus, num_gpus=self.need.gpus, max_restarts=0, scheduling_strategy=here, **options
         )
-        actor = kind.remote(self.platform)
-        self._expect(actor, actor.hello.remote(self.games))
-        return actor
-
-    def play(self, actor: Any, task: Task) -> None:
-        self._expect(actor, actor.play.remote(task, self._weights[task.version]))
 
     def stop(self, actor: Any) -> None:
         with contextlib.suppress(Exception):  # it may be dead, or the connection gone
@@ -62,6 +56,30 @@ class RayLauncher:
         with contextlib.suppress(queue.Empty):
             return [self._queue.get(timeout=seconds)]
         return []
+
+    def expect(self, actor: object, reference: Any) -> None:
+        """Make an event of the answer to a call."""
+
+        def done(future: Future[Any]) -> None:
+            error = future.exception()
+            self._queue.put(Event(actor, future.result() if error is None else describe(error)))
+
+        reference.future().add_done_callback(done)
+
+
+@dataclass
+class RayLauncher(ActorLauncher):
+    """Starts self-play actors; implements `pool.Launcher`."""
+
+    _weights: dict[int, Any] = field(default_factory=dict)  # references by version
+
+    def start(self, node: Node) -> object:
+        actor = self.remote(node, SelfPlayActor).remote(self.platform)
+        self.expect(actor, actor.hello.remote(self.games))
+        return actor
+
+    def play(self, actor: Any, task: Task) -> None:
+        self.expect(actor, actor.play.remote(task, self._weights[task.version]))
 
     def publish(self, version: int, weights: Any, needed: Set[int]) -> None:
         """Put weights into the object store and remove all versions but the needed ones."""
@@ -84,13 +102,6 @@ class RayLauncher:
                     self.notify(f"{text}; waiting for room.")
                 told = True
                 time.sleep(1.0)
-
-    def _expect(self, actor: object, reference: Any) -> None:
-        def done(future: Future[Any]) -> None:
-            error = future.exception()
-            self._queue.put(Event(actor, future.result() if error is None else describe(error)))
-
-        reference.future().add_done_callback(done)
 
 
 def describe(error: BaseException) -> Failure:

@@ -18,6 +18,7 @@ from typing import Any
 from jax import Array
 
 from tabia.cluster.actors import identify
+from tabia.cluster.chunks import Chunk, Task
 from tabia.cluster.connection import Cluster
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.launcher import RayLauncher
@@ -114,7 +115,7 @@ def self_play(
     check_memory(cluster, training.state, plan, ahead)
     games, need = tuple(board.game.id for board in plan.boards), Need(gpus=gpus)
     launcher = RayLauncher(cluster, need, games, platform="" if gpus else "cpu", notify=notify)
-    pool = Pool(
+    pool: Pool[Task, Chunk] = Pool(
         launcher=launcher,
         seats=[Seat() for _ in range(actors)],
         placement=Placement(need),
@@ -126,7 +127,7 @@ def self_play(
 
 
 def execution(
-    pool: Pool, publish: Callable[..., None], plan: Plan, *, slots: int, ahead: int = AHEAD
+    pool: Pool[Task, Chunk], publish: Callable[..., None], plan: Plan, *, slots: int, ahead: int = AHEAD
 ) -> Execution:
     """The iterations of a run whose chunks a pool plays."""
 

@@ -15,16 +15,26 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tabia.cluster.actors import Identity
-from tabia.cluster.chunks import Chunk, Key, Task
 from tabia.cluster.connection import Node
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.placement import DEATH, HOPELESS, Placement
 
 _TICK = 0.5  # seconds between two looks at the nodes
 _LONGEST_PAUSE = 16.0  # seconds before a seat tries again that keeps failing
+
+
+class Keyed(Protocol):
+    """A task, or what it gave; keys can be sorted, and the smallest goes first."""
+
+    @property
+    def key(self) -> Any: ...
+
+
+T = TypeVar("T", bound=Keyed)
+A = TypeVar("A", bound=Keyed)
 
 
 class Failure(NamedTuple):
@@ -38,7 +48,7 @@ class Event(NamedTuple):
     """The answer of an actor: who it is, a chunk, or neither."""
 
     actor: object
-    answer: Identity | Chunk | Failure
+    answer: Identity | Failure | Keyed
 
 
 class Launcher(Protocol):
@@ -50,8 +60,8 @@ class Launcher(Protocol):
     def start(self, node: Node) -> object:
         """A new actor on a node; its first event is an `Identity`."""
 
-    def play(self, actor: object, task: Task) -> None:
-        """Let an actor play; the event is a `Chunk`."""
+    def play(self, actor: Any, task: Any) -> None:
+        """Let an actor play; the event is an answer with the key of the task."""
 
     def stop(self, actor: object) -> None:
         """End an actor, whatever it does."""
@@ -61,13 +71,13 @@ class Launcher(Protocol):
 
 
 @dataclass
-class Seat:
+class Seat(Generic[T]):
     """A place in the pool for one actor."""
 
     actor: object | None = None
     node: Node | None = None
     ready: bool = False  # whether the actor has introduced itself
-    task: Task | None = None
+    task: T | None = None
     dropped: bool = False  # whether nobody wants the chunk it plays any more
     started: int = 0  # actors that have been started for this seat
     failures: int = 0  # in a row
@@ -75,18 +85,18 @@ class Seat:
 
 
 @dataclass
-class Pool:
+class Pool(Generic[T, A]):
     """Actors and the tasks they play."""
 
     launcher: Launcher
-    seats: list[Seat]
+    seats: list[Seat[T]]
     placement: Placement
     expected: Identity
     notify: Callable[[str], None] = lambda text: None
     clock: Callable[[], float] = time.monotonic
-    on_chunk: Callable[[Chunk], None] = lambda chunk: None  # may submit tasks
-    _waiting: dict[Key, Task] = field(default_factory=dict)
-    _chunks: dict[Key, Chunk] = field(default_factory=dict)  # played, not taken yet
+    on_chunk: Callable[[A], None] = lambda chunk: None  # may submit tasks
+    _waiting: dict[Any, T] = field(default_factory=dict)
+    _chunks: dict[Any, A] = field(default_factory=dict)  # played, not taken yet
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _broken: BaseException | None = None
     _looked: float = -math.inf
@@ -99,13 +109,13 @@ class Pool:
 
     # What the learner calls.
 
-    def submit(self, tasks: Iterable[Task]) -> None:
+    def submit(self, tasks: Iterable[T]) -> None:
         """Let these tasks be played; older rounds go first."""
         with self._changed:
             self._waiting |= {task.key: task for task in tasks}
             self._assign()
 
-    def take(self, keys: Sequence[Key]) -> list[Chunk]:
+    def take(self, keys: Sequence[Any]) -> list[A]:
         """The chunks with these keys, once all have been played; each can be taken once."""
         with self._changed:
             while self._broken is None and not all(key in self._chunks for key in keys):
@@ -141,7 +151,7 @@ class Pool:
     # Bookkeeping.
 
     @contextmanager
-    def serving(self) -> Iterator[Pool]:
+    def serving(self) -> Iterator[Pool[T, A]]:
         """Do the bookkeeping in a thread; all actors end after the block."""
         ended = threading.Event()
         thread = threading.Thread(target=self._serve, args=(ended,), daemon=True, name="actors")
@@ -151,8 +161,12 @@ class Pool:
         finally:
             ended.set()
             thread.join()
-            for seat in self.seats:
-                self._vacate(seat)
+            self.close()
+
+    def close(self) -> None:
+        """End all actors."""
+        for seat in self.seats:
+            self._vacate(seat)
 
     def step(self, seconds: float = _TICK) -> None:
         """Wait for events at most this long and handle them; start actors, hand out tasks."""
@@ -182,17 +196,17 @@ class Pool:
                 self._fail(seat, failure)
             case Identity() as identity:
                 self._welcome(seat, identity)
-            case Chunk() as chunk:
+            case chunk:
                 self._accept(seat, chunk)
 
-    def _welcome(self, seat: Seat, identity: Identity) -> None:
+    def _welcome(self, seat: Seat[T], identity: Identity) -> None:
         difference = self.expected.difference(identity)
         if difference is not None:
             self._fail(seat, Failure(difference, HOPELESS))
             return
         seat.ready = True
 
-    def _accept(self, seat: Seat, chunk: Chunk) -> None:
+    def _accept(self, seat: Seat[T], chunk: Any) -> None:
         assert seat.node is not None and seat.task is not None and seat.task.key == chunk.key
         dropped, seat.task, seat.dropped, seat.failures = seat.dropped, None, False, 0
         self.placement.succeeded(seat.node)
@@ -200,7 +214,7 @@ class Pool:
             self._chunks[chunk.key] = chunk
             self.on_chunk(chunk)
 
-    def _fail(self, seat: Seat, failure: Failure) -> None:
+    def _fail(self, seat: Seat[T], failure: Failure) -> None:
         """Give the task of a failed actor to another, and its seat a new actor after a pause."""
         assert seat.node is not None
         node, seat.failures = seat.node, seat.failures + 1
@@ -214,7 +228,7 @@ class Pool:
         if seat.failures > 1 and not given_up:
             seat.rests_until = self.clock() + min(2.0 ** (seat.failures - 2), _LONGEST_PAUSE)
 
-    def _vacate(self, seat: Seat) -> None:
+    def _vacate(self, seat: Seat[T]) -> None:
         if seat.actor is not None:
             self.launcher.stop(seat.actor)
         seat.actor, seat.node, seat.task = None, None, None

@@ -50,7 +50,7 @@ class Open(NamedTuple):
 class Rounds:
     """The rounds of one run. `keys` makes the random keys of a round: for self-play, and for revisits."""
 
-    pool: Pool
+    pool: Pool[Task, Chunk]
     slots: int
     ahead: int
     turns: int  # boards, which are played in turn

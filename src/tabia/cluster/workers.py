@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -15,14 +16,17 @@ import jax
 
 from tabia.cluster.actors import Identity, identify
 from tabia.cluster.connection import Cluster, Node
+from tabia.cluster.errors import ClusterError
 from tabia.cluster.jobs import JobAnswer, JobTask, Runner, Work, completed
 from tabia.cluster.launcher import ActorLauncher
-from tabia.cluster.placement import Need, Placement
+from tabia.cluster.placement import HOPELESS, Need, Placement
 from tabia.cluster.pool import Event, Failure, Pool, Seat
 from tabia.core.errors import TabiaError
 
 MakeWork = Callable[[Any], Work[Any, Any]]
 """Makes the object that does jobs from what they have in common: a class of a module, so that Ray sends its name."""
+MOST_TRIES = 10
+"""A job is given up if so many actors die at it."""
 _ASK_EVERY = 1.0  # seconds between two questions for progress
 
 
@@ -47,7 +51,7 @@ class JobActor:
         try:
             self._work = self._work or self._make(common)
         except TabiaError as error:
-            return Failure(str(error), hopeless=True)
+            return Failure(str(error), HOPELESS)
         try:
             return JobAnswer(task.key, self._work.run(task.spec, self._report))
         except TabiaError as error:
@@ -67,6 +71,7 @@ class JobLauncher(ActorLauncher):
 
     make: MakeWork | None = None
     common: Any = None
+    _tries: Counter[int] = field(default_factory=Counter)  # of each job
     _busy: dict[Any, int] = field(default_factory=dict)  # the number of each actor's job
     _fractions: dict[int, float] = field(default_factory=dict)
     _asked: float = 0.0
@@ -77,6 +82,12 @@ class JobLauncher(ActorLauncher):
         return actor
 
     def play(self, actor: Any, task: JobTask) -> None:
+        self._tries[task.key] += 1
+        if self._tries[task.key] > MOST_TRIES:
+            raise ClusterError(
+                f"{task.name}: {MOST_TRIES} actors died at it, one after another; does it need more memory than a node "
+                "has?"
+            )
         self._busy[actor] = task.key
         self.expect(actor, actor.play.remote(task, self.common))
 

@@ -100,9 +100,7 @@ def run_remote(
     return result
 
 
-def _is_left(
-    part: Part, parts: Sequence[Part], directory: StudyDirectory, result: Run, claims: ExitStack
-) -> bool:
+def _is_left(part: Part, parts: Sequence[Part], directory: StudyDirectory, result: Run, claims: ExitStack) -> bool:
     """Whether a part is to be run here; it is then kept from other processes."""
     if directory.finished(part.name):
         result.finished.append(part.name)
