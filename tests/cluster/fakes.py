@@ -96,7 +96,9 @@ def make_pool(launcher: FakeLauncher, actors: int, expected: Identity, notes: li
 
 
 @contextmanager
-def in_process(plan: Plan, *, slots: int, ahead: int, actors: int = 1, dies: Callable[[int], bool] = lambda call: False):
+def in_process(
+    plan: Plan, *, slots: int, ahead: int, actors: int = 1, dies: Callable[[int], bool] = lambda call: False
+):
     """The execution of a run whose actors are in this process; those calls die whose number `dies` names."""
     games, player, count = tuple(board.game.id for board in plan.boards), SelfPlayActor(), [0]
 

@@ -49,7 +49,7 @@ def test_every_chunk_counts_once_however_actors_and_nodes_die(data, actors, slot
 
     launcher = FakeLauncher(answer, nodes=2, choose=lambda count: data.draw(st.integers(0, count - 1), label="next"))
     pool, most, opened, taken = make_pool(launcher, actors, HERE), 0, set(), []
-    lanes = {slot: (0, b"") for slot in range(slots)}  # the next round of each slot, and its lanes
+    lanes = dict.fromkeys(range(slots), (0, b""))  # the next round of each slot, and its lanes
 
     def submit() -> None:
         for slot, (number, before) in lanes.items():
@@ -113,9 +113,9 @@ def test_what_was_dropped_is_never_taken():
 def test_a_node_with_other_versions_is_named_and_gets_no_work(identity, words):
     notes: list[str] = []
     launcher = FakeLauncher(
-        lambda actor, task: (identity if launcher.where[actor].id == "00000000" else HERE)
-        if task is None
-        else played(task)
+        lambda actor, task: (
+            (identity if launcher.where[actor].id == "00000000" else HERE) if task is None else played(task)
+        )
     )
     pool = make_pool(launcher, 2, HERE, notes)
     pool.submit([task(0, slot) for slot in range(4)])

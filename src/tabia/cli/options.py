@@ -41,6 +41,24 @@ CountRepeats = Annotated[bool, typer.Option("--count-repeats", help="Count every
 Anchor = Annotated[str | None, typer.Option(help="The player with a fixed rating.", show_default="the first player")]
 AnchorElo = Annotated[float, typer.Option(help="The rating of the anchor.")]
 
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="HOST:PORT|local", help="Use a Ray cluster, or start one on this machine."),
+]
+Actors = Annotated[
+    int | None,
+    typer.Option("--actors", min=1, help="Actors on the cluster.", show_default="one per GPU, or else per CPU"),
+]
+ActorDevices = Annotated[
+    str | None,
+    typer.Option(
+        "--actor-devices",
+        metavar="cpu|GPUS",
+        help="Where actors compute: on the CPU, or on this much of a GPU each.",
+        show_default="1 GPU if the cluster has any",
+    ),
+]
+
 ReportOut = Annotated[
     Path | None, typer.Option("--out", help="Also write a JSON report with machine, versions and date.")
 ]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.options import GameId, Json, JsonLines, RunGame, RunPath
+from tabia.cli.actors import Place, place
+from tabia.cli.options import ActorDevices, Actors, GameId, Json, JsonLines, RayAddress, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -52,6 +53,9 @@ def train(
     changes: Changes = None,
     tensorboard: Events = None,
     estimate: Estimate = False,
+    ray: RayAddress = None,
+    actors: Actors = None,
+    actor_devices: ActorDevices = None,
     as_json: JsonLines = False,
 ) -> None:
     """Train a player from the rules of a game. Ctrl-C stops and saves; `tabia resume` continues.
@@ -61,6 +65,7 @@ def train(
       [bold]tabia train connect4 --recipe connect4-laptop --minutes 60[/]
       [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
       [bold]tabia train connect4 --estimate[/]
+      [bold]tabia train connect4 --ray local --actors 2[/]
     """
     from tabia.training.evaluate import opponents
     from tabia.training.plan import Plan
@@ -72,8 +77,9 @@ def train(
         _estimate(config, as_json)
         return
     opponents(Plan(config))  # refuses a misspelled one before anything is written
-    run = RunDirectory(out or _free(config))
-    _train(Training.begin(run, config), as_json, tensorboard)
+    with place(ray, actors, actor_devices) as where:  # before anything is written
+        run = RunDirectory(out or _free(config))
+        _train(Training.begin(run, config), as_json, tensorboard, where)
 
 
 def resume(
@@ -83,13 +89,19 @@ def resume(
     game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
+    ray: RayAddress = None,
+    actors: Actors = None,
+    actor_devices: ActorDevices = None,
     as_json: JsonLines = False,
 ) -> None:
     """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
 
+    A run can be resumed with a cluster or without one, however it began.
+
     Examples:
       [bold]tabia resume runs/connect4[/]
       [bold]tabia resume runs/connect4 --minutes 30[/]
+      [bold]tabia resume runs/connect4 --ray 10.0.0.1:6379 --actors 8[/]
     """
     from tabia.training.run.directory import RunDirectory
     from tabia.training.training import Training
@@ -109,7 +121,8 @@ def resume(
                 f"Train it for longer with: tabia resume {path} --minutes 10{_named_game(training.config)}", err=True
             )
             return
-        _train(training, as_json, tensorboard)
+        with place(ray, actors, actor_devices) as where:
+            _train(training, as_json, tensorboard, where)
 
 
 def report(
@@ -223,7 +236,7 @@ def _free(config: Config) -> Path:
     return next(path for path in tries if not path.exists())
 
 
-def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -> None:
+def _train(training: Training, as_json: bool, tensorboard: Path | None, where: Place) -> None:
     from tabia.cli.training_display import display
     from tabia.cli.training_stop import Stop
     from tabia.training.loop import default_observers
@@ -236,8 +249,8 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None = None) -
         observers = [*default_observers(), *exports, shown]
         resume = f"tabia resume {path}{_named_game(training.config)}"
         stop = Stop(training, observers, shown, resume=resume, strength=lambda: _strength(training, one_line=True))
-        with stop.on_interrupt():
-            why = run(training, observers, started=_STARTED, signals=not interrupts.installed())
+        with stop.on_interrupt(), where.options(training, shown.note) as options:
+            why = run(training, observers, started=_STARTED, signals=not interrupts.installed(), **options)
             stop.ended()
     if why == "stopped" or stop.number is not None:
         typer.echo(interrupts.line(stop.status, stop.sentence), err=True)

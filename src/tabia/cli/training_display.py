@@ -17,6 +17,7 @@ from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live as RichLive
+from rich.text import Text
 
 from tabia.cli import printing, training_panel
 from tabia.cli.interrupts import hide_control_echo
@@ -43,6 +44,10 @@ class Display(BaseObserver):
 
     def stopping(self, training: Training) -> None:
         """Show that the run was asked to stop."""
+
+    def note(self, text: str) -> None:
+        """Show a line about something that happened in between, such as an actor that died."""
+        print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Restore the terminal."""
@@ -81,6 +86,9 @@ class Live(Display):
     def stopping(self, training: Training) -> None:
         if self._live is not None:
             self._live.refresh()  # the panel shows it
+
+    def note(self, text: str) -> None:
+        self._console.print(Text(text))  # above the panel
 
     def on_end(self, training: Training, why: str) -> None:
         if self.view is not None:
@@ -129,6 +137,9 @@ class Plain(Display):
     def on_save(self, training: Training) -> None:
         self._print(f"iteration {training.counters.iteration:,} | saved")
 
+    def note(self, text: str) -> None:
+        self._print(text)
+
     def stopping(self, training: Training) -> None:
         self._print("stopping and saving; Ctrl-C again exits without saving")
 
@@ -169,6 +180,9 @@ class JsonLines(Display):
 
     def stopping(self, training: Training) -> None:
         self._event("stopping", training)
+
+    def note(self, text: str) -> None:
+        self._write(printing.json_line({"event": "note", "text": text}))
 
     def on_end(self, training: Training, why: str) -> None:
         counters, found = training.counters, strength.latest(training.run)

@@ -107,7 +107,19 @@ def line(view: View) -> str:
         ("game length", "first seat", "draws", "agreement"),
     )
     parts += [", ".join(f"{name} {numbers[name]}" for name in names) for names in groups]
+    if "actors" in view.latest:
+        parts.append(f"actors {actors(view.latest)}")
     return " | ".join(parts)
+
+
+def actors(latest: Mapping[str, Any]) -> str:
+    """The actors of a run on a cluster, in words.
+
+    >>> actors({"actors": 2, "actor_restarts": 1, "staleness": 0.5, "staleness_max": 1})
+    '2, restarted 1, staleness 0.5 (at most 1)'
+    """
+    staleness = f"staleness {latest['staleness']:g} (at most {latest['staleness_max']})"
+    return f"{latest['actors']}, restarted {latest['actor_restarts']}, {staleness}"
 
 
 def panel(view: View) -> Panel:
@@ -197,6 +209,8 @@ def _table(view: View) -> Table:
         grid.add_row("evaluated", f"after iteration {max(iteration for iteration, _ in view.measured.values()):,}")
     for name, value, more in evaluations(view.measured):
         grid.add_row(Text(name), Text.assemble((value, "bold"), f"  {more}"))
+    if "actors" in view.latest:
+        grid.add_row("actors", actors(view.latest))
     saved = view.training.saved
     grid.add_row("checkpoint", "none yet" if saved < 0 else f"iteration {saved:,}")
     grid.add_row("in", Text(str(view.training.run.path)))

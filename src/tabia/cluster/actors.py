@@ -10,7 +10,7 @@ import json
 import os
 import time
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,6 @@ from tabia.games import identity, make
 from tabia.networks import Variables
 from tabia.training.config.toml import from_toml
 from tabia.training.plan import Plan
-from tabia.training.selfplay import openings
 from tabia.training.selfplay.openings import Lanes, Revisits
 from tabia.training.selfplay.play import SelfPlay
 
@@ -52,7 +51,7 @@ class SelfPlayActor:
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # actors and the learner may share a GPU
         if platform:
             jax.config.update("jax_platforms", platform)
-        self._version, self._weights = -1, None
+        self._version, self._weights = -1, Variables({}, {})
 
     def hello(self, games: tuple[str, ...]) -> Identity:
         """Who this actor is; the first call."""
@@ -100,6 +99,5 @@ def _shapes(selfplay: SelfPlay) -> tuple[Lanes, Variables]:
 def _revisits(task: Task, lanes: Lanes) -> Revisits | None:
     if task.revisits is None:
         return None
-    chosen = jax.ShapeDtypeStruct(lanes.ply.shape, jnp.bool_)
-    like: Any = openings.Revisits(lanes.states, lanes.ply, chosen)
+    like = Revisits(lanes.states, lanes.ply, chosen=lanes.never_resign)  # of the same shape and type
     return jax.device_put(unpack(task.revisits, like))

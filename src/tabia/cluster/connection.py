@@ -66,6 +66,7 @@ class Cluster:
     address: str
     is_local: bool
     ray: Any  # the module
+    processes: tuple[int, ...] = ()  # those that were started here
 
     def nodes(self) -> list[Node]:
         """The nodes that are alive."""
@@ -74,8 +75,15 @@ class Cluster:
     @property
     def here(self) -> Node:
         """The node that this process belongs to."""
-        id = self.ray.get_runtime_context().get_node_id()
-        return next(node for node in self.nodes() if node.id == id)
+        mine = self.ray.get_runtime_context().get_node_id()
+        return next(node for node in self.nodes() if node.id == mine)
+
+    def kill(self) -> None:
+        """End the processes of a local cluster at once, from any thread; the connection is of no more use."""
+        for started in self.processes:
+            for process in (started, *_descendants(started)):
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
 
 
 def load_ray() -> Any:
@@ -108,6 +116,7 @@ def connect(address: str, *, cpus: int | None = None, object_store: int = OBJECT
         else:
             _check_reachable(address)
             options = {"address": address}
+        before = _descendants(os.getpid())
         _start(ray, options, address)
         undo.callback(ray.shutdown)
         found = str(ray.get_runtime_context().gcs_address)
@@ -116,7 +125,8 @@ def connect(address: str, *, cpus: int | None = None, object_store: int = OBJECT
                 f"The local cluster would listen on {found}, not on {LOOPBACK}, because Ray was imported before Tabia "
                 "could set it up. Connect before anything imports ray."
             )
-        yield Cluster(found, is_local, ray)
+        started = set(_descendants(os.getpid())) - set(before) if is_local else ()
+        yield Cluster(found, is_local, ray, tuple(started))
 
 
 def _prepare_local() -> None:
@@ -191,3 +201,20 @@ def _node(entry: dict[str, Any]) -> Node:
         gpus=resources.get("GPU", 0.0),
         object_store=int(resources.get("object_store_memory", 0)),
     )
+
+
+def _descendants(process: int) -> list[int]:
+    """All that a process started, each before its children; empty where the system does not list processes."""
+    parents = dict(map(_parent, Path("/proc").glob("[0-9]*/stat")))
+    found = [process]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def _parent(listing: Path) -> tuple[int, int]:
+    """A process and the one that started it, which follows the name in parentheses and the state."""
+    try:
+        return int(listing.parent.name), int(listing.read_text(errors="replace").rpartition(")")[2].split()[1])
+    except OSError:  # it has ended
+        return 0, 0

@@ -106,7 +106,7 @@ def self_play(
 ) -> Iterator[Execution]:
     """Self-play of a run on a cluster; its actors end after the block.
 
-    Each actor takes one CPU and `gpus` GPUs of its node. `notify` gets one line whenever something goes wrong on a node.
+    Each actor takes one CPU and `gpus` GPUs of its node. `notify` gets a line whenever something goes wrong on a node.
     """
     plan = Plan(training.config)
     if training.config.is_supervised:

@@ -1,0 +1,35 @@
+"""The processes that a test started, and the sockets they listen on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+
+def descendants(process: int) -> list[int]:
+    """All processes that a process started, and those started by them."""
+    return [child.pid for child in psutil.Process(process).children(recursive=True)]
+
+
+def actors(process: int) -> list[int]:
+    """The self-play actors among the descendants of a process."""
+    return [one for one in descendants(process) if _command(one).startswith(b"ray::SelfPlayActor")]
+
+
+def listening(processes: Iterable[int]) -> set[tuple[str, int]]:
+    """The addresses and ports on which processes accept connections."""
+    found = set()
+    for process in processes:
+        for connection in psutil.Process(process).net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN:
+                found.add((connection.laddr.ip, connection.laddr.port))
+    return found
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
