@@ -57,11 +57,21 @@ postgresql:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql > /dev/null; \
 	else echo "The tests of the server need PostgreSQL: install your system's package." >&2; exit 1; fi
 
+# The scripts in deploy/ are checked.
+SHELLCHECK := $(if $(shell command -v shellcheck),,shellcheck)
+
+.PHONY: shellcheck
+shellcheck:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing ShellCheck for the tests of deploy/ ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends shellcheck > /dev/null; \
+	else echo "The tests of deploy/ need ShellCheck: install your system's package." >&2; exit 1; fi
+
 # Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds
 # so differently that gradients of maxima become NaN.)
 QUICK_COMPILATION := --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true
 
-test: setup $(CHROMIUM) $(POSTGRESQL) ## Run all tests except the long ones.
+test: setup $(CHROMIUM) $(POSTGRESQL) $(SHELLCHECK) ## Run all tests except the long ones.
 	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
 test-long: setup $(CHROMIUM) $(POSTGRESQL) ## Run only the long tests.

@@ -62,11 +62,11 @@ def run(
         if directory.finished(part.name):
             result.finished.append(part.name)
         elif missing:
-            _refuse_if_never(part, missing, result, directory)
+            refuse_if_never(part, missing, result, directory)
             result.waiting.append(part.name)
         else:
             shown = _Part(control or NoControl(), observe, part.name, done, part.cost, total)
-            (result.finished if _run_part(part, directory, shown) else result.elsewhere).append(part.name)
+            (result.finished if run_part(part, directory, shown) else result.elsewhere).append(part.name)
         if slim:
             directory.slim(part.name)
         done += part.cost
@@ -74,7 +74,7 @@ def run(
     return result
 
 
-def _run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
+def run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
     """Run one part and store what it found; False if another process is running it."""
     with directory.claimed(part.name) as mine:
         if not mine:
@@ -100,7 +100,7 @@ def _check(part: Part, outcome: Outcome) -> None:
         raise StudyError(f"The part {part.name} measured {', '.join(found)} instead of {', '.join(part.keys)}.")
 
 
-def _refuse_if_never(part: Part, missing: Sequence[str], result: Run, directory: StudyDirectory) -> None:
+def refuse_if_never(part: Part, missing: Sequence[str], result: Run, directory: StudyDirectory) -> None:
     """Refuse a part whose needs are neither finished nor being run by another process."""
     never = [need for need in missing if need not in (*result.elsewhere, *result.waiting)]
     idle = [need for need in never if not _is_running(need, directory)]
