@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -243,6 +244,60 @@ def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
                 for row in rows
             ),
         )
+
+
+@app.command("scaling")
+def scaling(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(metavar="[RECIPE]", help="The recipe to measure.", show_default="as in bench training"),
+    ] = None,
+    actors: Annotated[list[int] | None, typer.Option(min=1, help="Actors to predict; repeat for more.")] = None,
+    devices: Annotated[list[int] | None, typer.Option(min=1, help="Devices to predict; repeat for more.")] = None,
+    gigabits: Annotated[float, typer.Option(min=0.001, help="Gigabits per second of the learner's link.")] = 10.0,
+    milliseconds: Annotated[float, typer.Option(min=0.0, help="Latency of that link.")] = 1.0,
+    shared_cores: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cores that all share, if they run on one machine.", show_default="each has its own"),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores of the device measured, on a CPU.", show_default="all")
+    ] = None,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
+) -> None:
+    """Measure the costs of an iteration on one device, and predict its time on several devices or actors.
+
+    The first row is the plain loop. Devices share one program; actors play while one learner learns. The model and how
+    well it predicts are described in docs/explanation/scaling.md. Takes about three minutes on two cores.
+
+    Examples:
+      [bold]tabia bench scaling --actors 2 --devices 4 --shared-cores 2[/]
+      [bold]tabia bench scaling connect4-gpu --actors 8 --actors 64 --gigabits 100[/]
+    """
+    from tabia.benchmarks import rollouts
+    from tabia.benchmarks import scaling as benchmark
+    from tabia.cluster.model import Link
+
+    if cores is not None:
+        rollouts.confine(cores)
+    found = benchmark.measure(*benchmark.configuration(recipe))
+    predicted = benchmark.predict(
+        found,
+        actors=actors or (1, 2, 4, 8),
+        devices=devices or (2, 4, 8),
+        link=Link(gigabits * 1e9 / 8, milliseconds / 1e3),
+        cores=math.inf if shared_cores is None else shared_cores,
+    )
+    rows = _collect([found, *predicted], benchmark.METHOD, out, as_json=as_json)
+    if as_json:
+        return
+    _print_table(("cost",), ("value",), benchmark.cost_cells(found))
+    _print_table(
+        ("predicted", "bound by"),
+        ("iteration, s", "self-play, s", "learner, s", "link, s", "stale", "positions/s", "speedup"),
+        (row.cells for row in rows if isinstance(row, benchmark.Predicted)),
+    )
 
 
 @app.command("first-move")

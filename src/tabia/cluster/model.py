@@ -81,7 +81,7 @@ class Costs:
     pack: float = 0.0  # per position: packing a chunk, by the actor
     unpack: float = 0.0  # per position: unpacking it, by the learner
     position_bytes: float = 0.0  # packed
-    lane_bytes: float = 0.0  # of the games in progress, which travel with a chunk
+    lane_bytes: float = 0.0  # per lane: the game in progress, which travels with a task and with its chunk
     weight_bytes: float = 0.0
     cores: float = 0.0  # that its programs keep busy; 0: it has a processor of its own
 
@@ -107,7 +107,7 @@ class Actors:
     """Actors that play while one learner learns."""
 
     count: int
-    ahead: int = 1  # rounds that they may play before the learner has learned from the round before
+    ahead: int = 1  # rounds that they may play before the learner has learned from the round before; the staleness
     link: Link = MEMORY  # of the learner; all chunks and weights pass it
     nodes: int = 1  # each fetches the weights once per iteration
     cores: float = math.inf  # of the machine that all share with the learner; inf: everybody has their own
@@ -151,7 +151,7 @@ def predict_actors(costs: Costs, work: Workload, actors: Actors, learner: Costs 
     """Actors with one slot of the lanes each, and one learner, on the same kind of device unless `learner` is given."""
     learner = learner or costs
     count, lanes = actors.count, work.lanes / actors.count
-    sizes = work.plies * lanes * costs.position_bytes + lanes * costs.lane_bytes
+    sizes = work.plies * lanes * costs.position_bytes + 2 * lanes * costs.lane_bytes
     computing = _play(costs, work, lanes) + costs.pack * work.plies * lanes
     playing = computing + actors.link.seconds(sizes)
     learning = _learn(learner, work) + learner.unpack * work.positions
@@ -159,8 +159,7 @@ def predict_actors(costs: Costs, work: Workload, actors: Actors, learner: Costs 
     busy = (count * computing * costs.cores + learning * learner.cores) / actors.cores
     largest = {PLAYING: playing, LEARNING: learning, SENDING: sending, COMPUTING: busy}
     if actors.ahead:
-        stale = 1 if playing >= max(learning, sending) else actors.ahead  # those who wait play as far ahead as they may
-        return _prediction(work, max(largest.values()), largest, staleness=stale)
+        return _prediction(work, max(largest.values()), largest, staleness=actors.ahead)
     own = _shared(count, computing, costs.cores, actors.cores) + playing - computing
     weights = actors.nodes * learner.weight_bytes / actors.link.bandwidth
     return _prediction(work, max(own, sending) + weights + learning, largest, staleness=0)
