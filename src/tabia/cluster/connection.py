@@ -16,7 +16,6 @@ import secrets
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -72,12 +71,19 @@ class Cluster:
         """The nodes that are alive."""
         return [_node(entry) for entry in self.ray.nodes() if entry["Alive"]]
 
+    @property
+    def here(self) -> Node:
+        """The node that this process belongs to."""
+        id = self.ray.get_runtime_context().get_node_id()
+        return next(node for node in self.nodes() if node.id == id)
+
 
 def load_ray() -> Any:
     """The module `ray`; an error names the extra that installs it."""
     os.environ.update({name: value for name, value in _ENVIRONMENT.items() if name not in os.environ})
     try:
         import ray
+        import ray.util.scheduling_strategies
     except ImportError:
         raise ClusterError("A cluster needs Ray: pip install 'tabia[cluster]'.") from None
     return ray

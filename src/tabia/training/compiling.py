@@ -23,6 +23,13 @@ from tabia.training.state import State, playing
 
 Part = SelfPlay | Learner
 """What is compiled: stages with equal parts share a program."""
+Parts = Callable[[Plan], Sequence[Part]]
+"""What of a board's plan this process runs."""
+
+
+def all_parts(board: Plan) -> tuple[Part, ...]:
+    """Self-play and learning."""
+    return board.selfplay, board.learner
 
 
 class CompileAhead:
@@ -33,16 +40,23 @@ class CompileAhead:
     """
 
     def __init__(
-        self, plan: Plan, state: State, progress: float = 0.0, *, stopped: Callable[[], bool] = lambda: False
+        self,
+        plan: Plan,
+        state: State,
+        progress: float = 0.0,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        parts: Parts = all_parts,
     ) -> None:
+        self._parts = parts
         first, *later = plan.stages_from(progress)
         self._pool = ThreadPoolExecutor(os.cpu_count())
         self._jobs: dict[Part, Future[Any]] = {}
         with ExitStack() as undo:
             undo.callback(self.close)
-            self._start(_lowered([first], state))
+            self._start(_lowered([first], state, parts))
             waiting = _lowered(
-                [*plan.after_teacher, *later], state
+                [*plan.after_teacher, *later], state, parts
             )  # now, because the run donates its arrays once it starts
             self.wait(first)
             if not stopped():
@@ -61,7 +75,7 @@ class CompileAhead:
 
     def wait(self, stage: Plan, enter: Callable[[str], None] = lambda phase: None) -> None:
         """Wait until a stage is compiled; `enter` the phase "compiling" if that takes time."""
-        for part in _parts(stage):
+        for part in (part for board in stage.boards for part in self._parts(board)):
             if part in self._jobs:
                 if not self._jobs[part].done():
                     enter("compiling")
@@ -72,19 +86,16 @@ class CompileAhead:
             self._jobs[part] = self._pool.submit(programs[part].compile)
 
 
-def _parts(stage: Plan) -> list[Part]:
-    return [part for board in stage.boards for part in (board.selfplay, board.learner)]
-
-
-def _lowered(stages: Sequence[Plan], state: State) -> dict[Part, jax.stages.Lowered]:
+def _lowered(stages: Sequence[Plan], state: State, parts: Parts) -> dict[Part, jax.stages.Lowered]:
     """The programs of these stages, ready to compile."""
     key = jax.random.key(0)
     found: dict[Part, jax.stages.Lowered | None] = {}
     for stage in stages:
         for board, (lanes, buffer) in zip(stage.boards, state.boards, strict=True):
-            revisits = openings.draw_revisits(buffer, key, board.config.selfplay, board.window)
-            if board.selfplay not in found:
+            wanted = [part for part in parts(board) if part not in found]
+            if board.selfplay in wanted:
+                revisits = openings.draw_revisits(buffer, key, board.config.selfplay, board.window)
                 found[board.selfplay] = board.selfplay.lowered(playing(state), lanes, key, revisits)
-            if board.learner not in found:
+            if board.learner in wanted:
                 found[board.learner] = board.learner.lowered(state.train_state, buffer, key)
     return {part: program for part, program in found.items() if program is not None}

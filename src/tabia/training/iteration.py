@@ -97,6 +97,19 @@ class IterationResult:
         return {} if self.losses is None else self.losses.to_dict()
 
 
+class Keys(NamedTuple):
+    """The random keys of an iteration."""
+
+    play: Array
+    learn: Array
+    revisit: Array
+
+
+def random_keys(seed: int, number: int) -> Keys:
+    """The keys of the iteration after `number` others."""
+    return Keys(*jax.random.split(jax.random.fold_in(jax.random.key(seed), number), 3))
+
+
 class Iteration:
     """The iteration after `number` others and `games` finished games. The same arguments give the same iteration.
 
@@ -114,8 +127,7 @@ class Iteration:
         guard: Unguarded | None = None,
         games: int = 0,
     ) -> None:
-        key = jax.random.fold_in(jax.random.key(plan.config.seed), number)
-        self._play_key, self._learn_key, self._revisit_key = jax.random.split(key, 3)
+        self._keys = random_keys(plan.config.seed, number)
         self._turn = number % len(state.boards)
         self.plan, self.state = plan.boards[self._turn], state
         self._learning_rate = learning_rate_at(self.plan.config.learner, progress)
@@ -135,9 +147,9 @@ class Iteration:
         plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]
         self._enter("playing")
         with self._guard.computing():
-            revisits = openings.draw_revisits(buffer, self._revisit_key, plan.config.selfplay, plan.window)
+            revisits = openings.draw_revisits(buffer, self._keys.revisit, plan.config.selfplay, plan.window)
             lanes, plies = jax.block_until_ready(
-                plan.selfplay.play(playing(self.state), lanes, self._play_key, revisits)
+                plan.selfplay.play(playing(self.state), lanes, self._keys.play, revisits)
             )
         self._put(Board(lanes, buffer))
         return plies
@@ -162,7 +174,7 @@ class Iteration:
         self._enter("learning")
         with self._guard.computing():
             train_state, losses = self.plan.learner.learn(
-                _copied(self.state.train_state), buffer, self._learn_key, self._learning_rate, steps
+                _copied(self.state.train_state), buffer, self._keys.learn, self._learning_rate, steps
             )
             self._losses = jax.tree.map(np.asarray, losses)
         self.state = self.state._replace(train_state=train_state)

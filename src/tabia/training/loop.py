@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tabia.training import supervised
+from tabia.training.compiling import Parts, all_parts
 from tabia.training.evaluate import Evaluate
 from tabia.training.iteration import Iteration
 from tabia.training.observers import Observer
@@ -27,16 +28,17 @@ def train(
     started: float | None = None,
     signals: bool = True,
     iteration: Callable[..., Iteration] = Iteration,
+    parts: Parts = all_parts,
 ) -> str:
     """Train until the budget is spent ("finished") or the run is asked to stop ("stopped").
 
     The clock runs from `started`, by default from now. With `signals`, SIGINT and SIGTERM stop the run if this is the
     main thread; otherwise append to `training.stopping` to stop it. `iteration` makes each iteration, with the
-    arguments of `Iteration`; a supervised run does not use it.
+    arguments of `Iteration`, and `parts` are what it runs in this process; a supervised run uses neither.
     """
     if training.config.is_supervised:
         return supervised.train(training, observers, started=started, signals=signals)
-    with running(training, observers, started=started, signals=signals) as progress:
+    with running(training, observers, started=started, signals=signals, parts=parts) as progress:
         while progress.unfinished:
             with progress.start(iteration) as turn:
                 plies = turn.play()

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from tabia.training import arena
 from tabia.training import state as states
-from tabia.training.compiling import CompileAhead
+from tabia.training.compiling import CompileAhead, Parts, all_parts
 from tabia.training.config.schema import Config
 from tabia.training.iteration import IterationResult
 from tabia.training.observers import Observer
@@ -140,7 +140,7 @@ class Progress:
 
 @contextmanager
 def running(
-    training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool
+    training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool, parts: Parts = all_parts
 ) -> Iterator[Progress]:
     """Lock the run, start the observers, compile the first stage; save and end the run after the block."""
     clock = Clock(training.counters.seconds, time.monotonic() if started is None else started)
@@ -152,7 +152,7 @@ def running(
         ahead = None
         if training.progress < 1.0 and not training.config.is_supervised:
             with guard.computing():
-                ahead = compile_ahead(training, clock)
+                ahead = compile_ahead(training, clock, parts)
         progress = Progress(training, observers, clock, ahead)
         if training.config.checkpoints.initial and training.saved < 0:
             save(training, observers)
@@ -162,11 +162,15 @@ def running(
         training.stopping.clear()
 
 
-def compile_ahead(training: Training, clock: Clock) -> CompileAhead:
+def compile_ahead(training: Training, clock: Clock, parts: Parts = all_parts) -> CompileAhead:
     """Compile the first stage and start on the others."""
     training.enter("compiling")
     ahead = CompileAhead(
-        _plan(training.config), training.state, training.progress, stopped=lambda: bool(training.stopping)
+        _plan(training.config),
+        training.state,
+        training.progress,
+        stopped=lambda: bool(training.stopping),
+        parts=parts,
     )
     clock.count_compiling(training.counters, since=training.counters.seconds)
     return ahead

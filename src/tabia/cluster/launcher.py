@@ -1,0 +1,121 @@
+"""Self-play actors on Ray: starting, calling and stopping them, and the weights in the object store.
+
+The object store holds one copy of each version of the weights that an open round needs, and the chunks that have not
+arrived yet. Answers come through a queue, so nothing polls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from collections.abc import Callable, Sequence, Set
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from tabia.cluster.actors import SelfPlayActor
+from tabia.cluster.chunks import STORED, Task, pack
+from tabia.cluster.connection import Cluster, Node
+from tabia.cluster.errors import ClusterError
+from tabia.cluster.placement import ERROR, HOPELESS, Need
+from tabia.cluster.pool import Event, Failure
+
+_FULL_STORE_SECONDS = 60.0  # to wait for room in the object store
+_CREATION = "error raised in its creation task"  # Ray's words
+_MEMORY = ("OutOfMemoryError", "MemoryError", "RESOURCE_EXHAUSTED", "ObjectStoreFullError")
+
+
+@dataclass
+class RayLauncher:
+    """Starts actors on a cluster; implements `pool.Launcher`."""
+
+    cluster: Cluster
+    need: Need
+    games: tuple[str, ...]  # ids of the boards
+    platform: str = ""  # where actors compute, in JAX's words; empty for the best device
+    notify: Callable[[str], None] = lambda text: None
+    _queue: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
+    _weights: dict[int, Any] = field(default_factory=dict)  # references by version
+
+    def nodes(self) -> Sequence[Node]:
+        return self.cluster.nodes()
+
+    def start(self, node: Node) -> object:
+        ray = self.cluster.ray
+        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
+        kind = ray.remote(SelfPlayActor).options(
+            num_cpus=self.need.cpus, num_gpus=self.need.gpus, max_restarts=0, scheduling_strategy=here
+        )
+        actor = kind.remote(self.platform)
+        self._expect(actor, actor.hello.remote(self.games))
+        return actor
+
+    def play(self, actor: Any, task: Task) -> None:
+        self._expect(actor, actor.play.remote(task, self._weights[task.version]))
+
+    def stop(self, actor: Any) -> None:
+        with contextlib.suppress(Exception):  # it may be dead, or the connection gone
+            self.cluster.ray.kill(actor)
+
+    def events(self, seconds: float) -> list[Event]:
+        with contextlib.suppress(queue.Empty):
+            return [self._queue.get(timeout=seconds)]
+        return []
+
+    def publish(self, version: int, weights: Any, needed: Set[int]) -> None:
+        """Put weights into the object store and remove all versions but the needed ones."""
+        self._weights = {old: found for old, found in self._weights.items() if old in needed}
+        self._weights[version] = self._put(pack(weights, level=STORED))
+
+    def _put(self, content: bytes) -> Any:
+        """A reference to bytes in the object store; waits for a while if it is full."""
+        ray, until, told = self.cluster.ray, time.monotonic() + _FULL_STORE_SECONDS, False
+        while True:
+            try:
+                return ray.put(content)
+            except ray.exceptions.ObjectStoreFullError:
+                text = f"The object store of node {self.cluster.here.name} is full"
+                if time.monotonic() > until:
+                    raise ClusterError(
+                        f"{text}. End other jobs, or start the node with a larger --object-store-memory."
+                    ) from None
+                if not told:
+                    self.notify(f"{text}; waiting for room.")
+                told = True
+                time.sleep(1.0)
+
+    def _expect(self, actor: object, reference: Any) -> None:
+        def done(future: Future[Any]) -> None:
+            error = future.exception()
+            self._queue.put(Event(actor, future.result() if error is None else describe(error)))
+
+        reference.future().add_done_callback(done)
+
+
+def describe(error: BaseException) -> Failure:
+    """What an error of Ray means, in one line."""
+    text = f"{type(error).__name__}: {error}"
+    cause = getattr(error, "cause", None)  # of an exception that was raised inside the actor
+    if cause is not None:
+        text = f"{type(cause).__name__}: {cause}"
+    if any(word in text for word in _MEMORY[:-1]):
+        return Failure(f"its actor ran out of memory ({_line(text)})", ERROR if cause is None else HOPELESS)
+    if _MEMORY[-1] in text:
+        return Failure("its object store is full; start it with a larger --object-store-memory", ERROR)
+    if cause is not None:
+        return Failure(f"its actor failed ({_line(text)})", ERROR)
+    if _CREATION in text:
+        return Failure(f"no actor can start there ({_last_line(text)})", HOPELESS)
+    return Failure("its actor died")
+
+
+def _line(text: str) -> str:
+    """The most telling line of an error, not too long."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:200] if lines else "no reason given"
+
+
+def _last_line(text: str) -> str:
+    """Where Ray quotes a traceback, its last line says what was raised."""
+    return _line(text.strip().splitlines()[-1])
