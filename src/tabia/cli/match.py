@@ -17,6 +17,7 @@ from tabia.cli.options import (
     Anchor,
     AnchorElo,
     CountRepeats,
+    Devices,
     GameId,
     Json,
     OpeningMoves,
@@ -76,6 +77,7 @@ def match(
     batch: MatchBatch = None,
     out: RecordsOut = None,
     count_repeats: CountRepeats = False,
+    devices: Devices = None,
     as_json: Json = False,
 ) -> None:
     """Play a match between two or more players; every opening is played in every seating.
@@ -127,6 +129,7 @@ def tournament(
     anchor: Anchor = None,
     anchor_elo: AnchorElo = 0.0,
     count_repeats: CountRepeats = False,
+    devices: Devices = None,
     as_json: Json = False,
 ) -> None:
     """Play a round robin, full or partial, and rate the players.

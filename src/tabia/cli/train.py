@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.options import GameId, Json, JsonLines, RunGame, RunPath
+from tabia.cli.options import Devices, GameId, Json, JsonLines, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -52,6 +52,7 @@ def train(
     changes: Changes = None,
     tensorboard: Events = None,
     estimate: Estimate = False,
+    devices: Devices = None,
     as_json: JsonLines = False,
 ) -> None:
     """Train a player from the rules of a game. Ctrl-C stops and saves; `tabia resume` continues.
@@ -61,6 +62,7 @@ def train(
       [bold]tabia train connect4 --recipe connect4-laptop --minutes 60[/]
       [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
       [bold]tabia train connect4 --estimate[/]
+      [bold]tabia train connect4 --devices all[/]
     """
     from tabia.training.evaluate import opponents
     from tabia.training.plan import Plan
@@ -83,6 +85,7 @@ def resume(
     game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
+    devices: Devices = None,
     as_json: JsonLines = False,
 ) -> None:
     """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
@@ -116,6 +119,7 @@ def report(
     path: RunPath,
     rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
     game: RunGame = None,
+    devices: Devices = None,
 ) -> None:
     """Write report.md and its figures for a run."""
     from tabia.training.report.report import write_report
@@ -158,7 +162,7 @@ def recipes(as_json: Json = False) -> None:
     typer.echo("\nUse one with `tabia train GAME --recipe NAME`, and change settings with --set.", err=True)
 
 
-def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
+def prove(game_id: GameId, player: Steady, devices: Devices = None, as_json: Json = False) -> None:
     """Play every possible line of the opponents against a player; exit with code 1 if any beats it.
 
     Example: [bold]tabia prove tictactoe network:runs/tictactoe[/]

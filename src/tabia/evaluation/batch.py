@@ -22,7 +22,7 @@ from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game, State
 from tabia.games.session import move_word
-from tabia.players.player import Player
+from tabia.players.player import Player, choose
 
 SMALLEST = 8
 """The smallest number of positions passed to a player, unless a match says otherwise."""
@@ -118,7 +118,7 @@ class GameBatch:
             gathered = self._rules.take(self._states, jnp.asarray(padded))
             key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
             plies = jnp.full(len(padded), ply, jnp.int32)
-            chosen[rows] = np.asarray(player.choose(gathered, key, plies).actions)[: len(rows)]
+            chosen[rows] = np.asarray(choose(player, gathered, key, plies).actions)[: len(rows)]
             self._check(player, rows, chosen[rows])
         return chosen
 

@@ -23,7 +23,7 @@ from tabia.games.session import Session
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
-from tabia.players.player import Choice, Player
+from tabia.players.player import Choice, Player, choose
 from tabia.players.simple import MinimaxPlayer
 from tabia.players.tree_player import TreeSearchPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
@@ -70,7 +70,7 @@ def analyze_batch(
     player: Player, states: State, key: Array, plies: np.ndarray, *, count: int | None = None
 ) -> list[Analysis]:
     """Analyze a batch of positions in one call; only the first `count` are described."""
-    choice = player.choose(states, key, jnp.asarray(plies, jnp.int32))
+    choice = choose(player, states, key, jnp.asarray(plies, jnp.int32))
     return describe(player.game, states, choice, count=count)
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import jax
+import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
 from tabia.games.game import Game, State
 
 
@@ -48,3 +51,15 @@ class Sized(Protocol):
 
     def check_batch(self, batch: int) -> None:
         """Raise PlayerError if a batch needs more memory than the limit; the message says what would fit."""
+
+
+def choose(player: Player, states: State, key: Array, ply: Array | None = None) -> Choice:
+    """The player's choice for positions [B] that the devices in use share; padded if they cannot be split evenly."""
+    if devices.count() == 1:
+        return player.choose(states, key, ply)
+    size = jax.tree.leaves(states)[0].shape[0]
+    rows = jnp.arange(devices.padded(size)) % size
+    states, ply = jax.tree.map(lambda leaf: devices.split(leaf[rows]), (states, ply))
+    with devices.active():
+        choice: Choice = jax.tree.map(lambda leaf: leaf[:size], player.choose(states, key, ply))
+    return choice

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search import memory
@@ -89,13 +90,13 @@ def unusable(evaluation: Evaluation) -> Array:
 
 
 def check(search: Search, batch: int) -> None:
-    """Raise SearchError if a search of `batch` positions needs more memory than the limit."""
-    limit = memory.device_limit()
-    if _is_small(search, batch, limit.bytes):
+    """Raise SearchError if a search of `batch` positions needs more memory than the limit of any device."""
+    limit, lanes = memory.device_limit(), devices.per_device(batch)
+    if _is_small(search, lanes, limit.bytes):
         return
-    sentence = memory.shortage(wanted := needs(search, batch), limit)
+    sentence = memory.shortage(wanted := needs(search, lanes), limit)
     if sentence is not None:
-        fits = limit.bytes * batch // max(sum(need.bytes for need in wanted), 1)
+        fits = limit.bytes * lanes // max(sum(need.bytes for need in wanted), 1) * devices.count()
         smaller = 1 << max(fits.bit_length() - 1, 0)  # batches are padded to powers of two
         raise SearchError(f"{sentence} A batch of {smaller:,} would fit." if batch > 1 and fits else sentence)
     if search.capacity > MOST_NODES:

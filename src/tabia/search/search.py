@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import lanes
 from tabia.games.game import Game, State
 from tabia.search import checks, device, layout, ties
 from tabia.search import tree as trees
@@ -134,7 +135,28 @@ def run_simulations(
     count: int,
     past: Array | None,
 ) -> Tree:
-    """Run `count` simulations, starting with number `first`."""
+    """Run `count` simulations, starting with number `first`; on several devices, each runs those of its own lanes."""
+    specs, every = trees.split_specs(tree), lanes.spec(None)
+    roots = tuple(map(lanes.spec, search.rule.root_lanes)) if root else ()
+    earlier = None if past is None else lanes.spec(0)
+    return lanes.each_device(
+        partial(_run_simulations, search, count),
+        (every, specs, roots, every, every, earlier),
+        specs,
+        *(parameters, tree, root, key, first, past),
+    )
+
+
+def _run_simulations(
+    search: Search,
+    count: int,
+    parameters: Any,
+    tree: Tree,
+    root: Root,
+    key: Array,
+    first: Array | int,
+    past: Array | None,
+) -> Tree:
     step = simulate if search.leaves == 1 else simulate_leaves
 
     def body(index: Array, tree: Tree) -> Tree:
@@ -170,7 +192,8 @@ def simulate_leaves(
     tree, paths, virtual = select_many(search, tree, root, number)
     found = jax.vmap(lambda path: expand(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
-    evaluation = evaluate(search.evaluate, parameters, flat, jax.random.fold_in(key, number))
+    evaluator = _Grouped(search.evaluate, search.leaves)
+    evaluation = evaluate(evaluator, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.known[:, :, None], found.values, evaluation.values)
     places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
@@ -178,6 +201,18 @@ def simulate_leaves(
     tree = add_nodes(search.game, tree, (found, evaluation, values))
     tree = add_root_values(tree, paths.actions[:, 0], values)
     return device.backup_many(tree, paths, values, link_change(paths.link, child, written=PENDING), virtual)
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """An evaluator of batches that hold every lane several times."""
+
+    evaluate: Evaluate
+    groups: int
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        with lanes.grouped(self.groups):
+            return self.evaluate(parameters, states, key)
 
 
 def select_many(search: Search, tree: Tree, root: Root, number: Array) -> tuple[Tree, Path, Array]:
@@ -217,7 +252,8 @@ def outcome_keys(path: Path, key: Array) -> Array:
             key = jax.random.fold_in(key, place)
         return key
 
-    return jax.vmap(one)(jax.random.split(key, path.leaf.shape[0]), path.leaf, path.action, path.outcome)
+    keys = lanes.draw(jax.random.split, key, path.leaf.shape)
+    return jax.vmap(one)(keys, path.leaf, path.action, path.outcome)
 
 
 def add_nodes(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tree:

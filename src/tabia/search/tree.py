@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import lanes
+
 LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
 VALUE, SEAT = 0, 1  # columns of the node's own row
 NO_CHILD, PENDING = -1, -2  # links: no child yet; a leaf being evaluated
@@ -84,6 +86,14 @@ class Tree(NamedTuple):
     @property
     def num_actions(self) -> int:
         return int(self.records.shape[2]) - 1
+
+
+def split_specs(tree: Tree) -> Tree:
+    """How the arrays of a tree are split over devices, by the axis of their lanes."""
+    axes = {"size": None, "root_values": 0, "sums": 0, "faults": 0, "ties": 0}
+    held = [name for name, part in tree._asdict().items() if part is not None]
+    specs: Any = {name: lanes.spec(axes.get(name, 1)) for name in held}
+    return Tree(**specs)
 
 
 def view(row: Array, squares: Array | None = None) -> View:

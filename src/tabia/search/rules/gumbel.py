@@ -29,6 +29,7 @@ class Gumbel(Rule):
     """
 
     plans_root: ClassVar[bool] = True
+    root_lanes: ClassVar[tuple[int, ...]] = (0, 1)
 
     considered_actions: int = 16
     gumbel_scale: float = 1.0

@@ -43,6 +43,9 @@ class Rule(ABC):
     or continue an earlier tree.
     """
 
+    root_lanes: ClassVar[tuple[int, ...]] = ()
+    """The axis B of each array that `prepare_root` returns for the roots."""
+
     @abstractmethod
     def scores(self, node: View) -> Array:
         """Scores [..., A] of the actions of any node below the root."""

@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
+from tabia.core.lanes import constrain
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables, compute_type
 from tabia.players import make as make_player
@@ -63,17 +65,23 @@ class SelfPlay:
 
     def begin(self, key: Array) -> Lanes:
         """Games at their first position."""
-        return _begin(self, key)
+        return devices.split(_begin(self, key))
 
     def play(
         self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None = None
     ) -> tuple[Lanes, Plies]:
         """Play `plies` moves in every lane, by search with this network."""
-        return _play(self, variables, lanes, key, revisits)
+        with devices.active():
+            return _play(self, variables, lanes, key, revisits)
+
+    def shapes(self, variables: Variables, lanes: Lanes, key: Array) -> Plies:
+        """The shapes of the plies of `play`."""
+        return jax.eval_shape(partial(_play, self), variables, lanes, key, None)[1]
 
     def lowered(self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None) -> jax.stages.Lowered:
         """`play` for arguments like these, ready to compile."""
-        return _play.lower(self, variables, lanes, key, revisits)
+        with devices.active():
+            return _play.lower(self, variables, lanes, key, revisits)
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
@@ -104,6 +112,7 @@ def _play(
     pool = new_games(selfplay, pool_key, weights)
     if revisits is not None:
         pool = with_revisits(pool, revisits)
+    pool = constrain(pool, axis=None)  # every lane may need any game of it
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
@@ -113,7 +122,7 @@ def _play(
     if selfplay.search.reuse_tree and not selfplay.settings.teacher:
         lanes = lanes._replace(kept=_no_trees(selfplay, weights, lanes.states))
     lanes, plies = jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
-    return lanes._replace(kept=None), plies
+    return constrain(lanes._replace(kept=None)), constrain(plies, axis=1)
 
 
 def _no_trees(selfplay: SelfPlay, weights: Any, states: State) -> Kept:
