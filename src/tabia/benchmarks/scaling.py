@@ -1,6 +1,7 @@
 """How fast a run would be on more devices or actors: the costs of one, measured here, and what the model predicts.
 
 Self-play and the learner are measured at three batch sizes, so that fixed costs and costs per item can be told apart.
+On a CPU, a device or an actor is one core, and what is measured is CPU time, which other processes hardly change.
 Chunks are packed as they travel to the learner. The equations are in `tabia.cluster.model`.
 """
 
@@ -37,14 +38,13 @@ from tabia.networks import compute_type
 from tabia.training import recipes
 from tabia.training import state as states
 from tabia.training.config.schema import Config
+from tabia.training.config.toml import with_assignments
 from tabia.training.learning.learner import TrainState
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.state import State, playing
 
-METHOD = (
-    "wall clock, median of 3 calls after compilation, at a quarter, a half and all of a batch; cores: CPU time / it"
-)
+METHOD = "median of 3 calls after compilation, with a quarter, a half and all of a batch; on a CPU, CPU time"
 PARTS = (4, 2, 1)  # of the lanes and of the batch
 _STEPS = 4  # of the optimizer per call
 _REPEATS = 3
@@ -84,50 +84,45 @@ class Predicted:
         return self.what, one.bound, *times, str(one.staleness), f"{one.positions:,.0f}", f"{self.speedup:.2f}x"
 
 
-@dataclass(frozen=True)
-class Timed:
-    """The time of one call."""
-
-    seconds: float
-    cores: float  # kept busy by this process meanwhile
-
-
-def configuration(recipe: str | None) -> tuple[Config, str]:
-    """The configuration of a recipe and its name; without one, that of `tabia bench training` for this device."""
+def configuration(recipe: str | None, changes: Sequence[str] = ()) -> Config:
+    """A recipe with some settings changed; without one, the configuration of `tabia bench training` for this device."""
     if recipe is None:
-        return training.config(small=jax.default_backend() == "cpu"), "bench training"
-    return recipes.load(recipe).config(), recipe
+        return with_assignments(training.config(small=jax.default_backend() == "cpu"), changes)
+    return with_assignments(recipes.load(recipe).config(), changes)
 
 
-def measure(config: Config, name: str) -> Measured:
+def measure(config: Config) -> Measured:
     """Measure what a configuration costs on this device."""
     plan = Plan(config)
     work = workload(plan)
     state = states.begin(plan)
-    played = [_selfplay(plan, state, work.lanes // part) for part in PARTS]
     lanes = [work.lanes // part for part in PARTS]
     per_call = work.plies * work.simulations
     batches = [work.batch_size // part for part in PARTS]
-    stepped = [_step(plan, state, size) for size in batches]
-    on_cpu = jax.default_backend() == "cpu"
     costs = Costs(
-        simulation=fit_line(lanes, [one.seconds / per_call for one in played]),
-        network=fit_line(lanes, [_network(plan, state, count).seconds for count in lanes]),
-        step=fit_line(batches, [one.seconds for one in stepped]),
-        cores=statistics.median(one.cores for one in (*played, *stepped)) if on_cpu else 0.0,
+        simulation=fit_line(lanes, [_selfplay(plan, state, count) / per_call for count in lanes]),
+        network=fit_line(lanes, [_network(plan, state, count) for count in lanes]),
+        step=fit_line(batches, [_step(plan, state, count) for count in batches]),
+        cores=1.0 if _on_cpu() else 0.0,
         **_chunk_costs(plan, state),
     )
-    return Measured(name, jax.devices()[0].device_kind, work, costs)
+    return Measured(config.recipe or config.game, jax.devices()[0].device_kind, work, costs)
 
 
 def predict(
-    found: Measured, *, actors: Sequence[int], devices: Sequence[int], link: Link, cores: float = math.inf
+    found: Measured,
+    *,
+    actors: Sequence[int],
+    devices: Sequence[int],
+    link: Link,
+    device_link: Link,
+    cores: float = math.inf,
 ) -> Iterator[Predicted]:
     """The plain loop, then this many devices in one program, then this many actors and one learner."""
     loop = predict_devices(found.costs, found.work, 1)
-    yield Predicted("1 device", loop, 1.0)
+    yield Predicted("1 device" if not found.costs.cores else "1 core", loop, 1.0)
     for count in devices:
-        one = predict_devices(found.costs, found.work, count, link, cores)
+        one = predict_devices(found.costs, found.work, count, device_link, cores)
         yield Predicted(f"{count} devices", one, one.positions / loop.positions)
     for count in actors:
         one = predict_actors(found.costs, found.work, Actors(count=count, link=link, nodes=count, cores=cores))
@@ -174,26 +169,30 @@ def workload(plan: Plan) -> Workload:
     )
 
 
-def timed(call: Callable[[], Any], repeats: int = _REPEATS) -> Timed:
-    """The median time of a call after compilation."""
+def timed(call: Callable[[], Any], repeats: int = _REPEATS) -> float:
+    """The median time of a call after compilation: on a CPU, the time that its cores computed."""
+    clock = time.process_time if _on_cpu() else time.perf_counter
     jax.block_until_ready(call())
     found = []
     for _ in range(repeats):
-        wall, used = time.perf_counter(), time.process_time()
+        started = clock()
         jax.block_until_ready(call())
-        wall, used = time.perf_counter() - wall, time.process_time() - used
-        found.append(Timed(wall, used / wall))
-    return sorted(found, key=lambda one: one.seconds)[repeats // 2]
+        found.append(clock() - started)
+    return statistics.median(found)
 
 
-def _selfplay(plan: Plan, state: State, lanes: int) -> Timed:
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
+
+
+def _selfplay(plan: Plan, state: State, lanes: int) -> float:
     """A chunk of self-play in this many lanes."""
     selfplay = Plan(plan.config.changed({"selfplay.games": lanes})).selfplay
     games = selfplay.begin(jax.random.key(0))
     return timed(lambda: selfplay.play(playing(state), games, jax.random.key(1)))
 
 
-def _network(plan: Plan, state: State, batch: int) -> Timed:
+def _network(plan: Plan, state: State, batch: int) -> float:
     """One evaluation of a batch, in a compiled loop."""
     game, network, rounds = plan.game, plan.network, 16
     weights = network.fold(playing(state), compute_type(plan.config.learner.precision))
@@ -208,11 +207,10 @@ def _network(plan: Plan, state: State, batch: int) -> Timed:
 
         return jax.lax.fori_loop(0, rounds, call, seen)
 
-    found = timed(lambda: loop(weights, seen))
-    return Timed(found.seconds / rounds, found.cores)
+    return timed(lambda: loop(weights, seen)) / rounds
 
 
-def _step(plan: Plan, state: State, batch: int) -> Timed:
+def _step(plan: Plan, state: State, batch: int) -> float:
     """One optimizer step on a batch."""
     changes = {"learner.batch_size": batch, "learner.steps": _STEPS, "learner.epochs": 0}
     small = Plan(plan.config.changed(changes))
@@ -222,8 +220,7 @@ def _step(plan: Plan, state: State, batch: int) -> Timed:
         fresh = jax.tree.map(jnp.copy, state.train_state)
         return small.learner.learn(TrainState(*fresh), buffer, jax.random.key(2), 1e-3)
 
-    found = timed(learn)
-    return Timed(found.seconds / _STEPS, found.cores)
+    return timed(learn) / _STEPS
 
 
 def _chunk_costs(plan: Plan, state: State) -> dict[str, float]:
@@ -239,9 +236,9 @@ def _chunk_costs(plan: Plan, state: State) -> dict[str, float]:
         return held[0].rows
 
     return {
-        "store": timed(store).seconds / count,
-        "pack": timed(lambda: pack(plies)).seconds / count,
-        "unpack": timed(lambda: jax.tree.map(jnp.asarray, unpack(packed, like))).seconds / count,
+        "store": timed(store) / count,
+        "pack": timed(lambda: pack(plies)) / count,
+        "unpack": timed(lambda: jax.tree.map(jnp.asarray, unpack(packed, like))) / count,
         "position_bytes": len(packed) / count,
         "lane_bytes": len(pack(lanes)) / plan.config.selfplay.games,
         "weight_bytes": float(len(pack(weights, level=STORED))),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.options import Devices, GameId, Json, JsonLines, RunGame, RunPath
+from tabia.cli.options import Changes, Devices, GameId, Json, JsonLines, RunGame, RunPath
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -27,9 +27,6 @@ Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this man
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed of the run.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-]
 PlayerFiles = Annotated[
     list[str] | None,
     typer.Option(
