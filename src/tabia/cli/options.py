@@ -37,6 +37,9 @@ OpeningMoves = Annotated[
 RecordsOut = Annotated[
     Path | None, typer.Option("--out", help="Save the games in this file; the same command resumes from it.")
 ]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
+]
 CountRepeats = Annotated[bool, typer.Option("--count-repeats", help="Count every game, equal ones too.")]
 Anchor = Annotated[str | None, typer.Option(help="The player with a fixed rating.", show_default="the first player")]
 AnchorElo = Annotated[float, typer.Option(help="The rating of the anchor.")]

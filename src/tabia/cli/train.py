@@ -10,7 +10,18 @@ import typer
 
 from tabia.cli import interrupts, printing
 from tabia.cli.actors import Place, place
-from tabia.cli.options import ActorDevices, Actors, Devices, GameId, Json, JsonLines, RayAddress, RunGame, RunPath
+from tabia.cli.options import (
+    ActorDevices,
+    Actors,
+    Changes,
+    Devices,
+    GameId,
+    Json,
+    JsonLines,
+    RayAddress,
+    RunGame,
+    RunPath,
+)
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -28,9 +39,6 @@ Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this man
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed of the run.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-]
 PlayerFiles = Annotated[
     list[str] | None,
     typer.Option(
