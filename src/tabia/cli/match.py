@@ -263,7 +263,8 @@ def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[s
         )
     serious = [one for one in incidents if one.end != "resigned"]
     for one in serious[:_MOST_INCIDENTS]:
-        yield f"Round {one.round}, seat {one.seat + 1}: {one.player} {one.end} the game: {one.reason}."
+        what = "not counted" if one.end == "excluded" else f"lost by {one.player} in seat {one.seat + 1}"
+        yield f"Round {one.round}: {what}: {one.reason}."
     if len(serious) > _MOST_INCIDENTS:
         yield f"... and {len(serious) - _MOST_INCIDENTS} more; --json lists all."
     for one in {incident.end: incident for incident in reversed(serious) if incident.report}.values():

@@ -167,9 +167,7 @@ class PlayedMatch:
     records: list[Record] = field(default_factory=list)  # of rounds 1 to `rounds`, all finished, duplicates included
     rounds: int = 0
     verdict: bool | None = None
-    incidents: list[Incident] = field(
-        default_factory=list
-    )  # games that an engine resigned, lost by a fault, or excluded
+    incidents: list[Incident] = field(default_factory=list)  # of players that follow games
 
 
 def play(
