@@ -51,6 +51,7 @@ def misbehave(mode: str) -> None:
     if mode == "hang":
         time.sleep(600)
     if mode == "flood":
+        print("= A1")
         while True:
             print("no end " * 1000)
     if mode == "stream":  # without a line break
@@ -94,13 +95,16 @@ def genmove(mode: str, argument: str, board: Board, color: str, asked: int) -> N
     answer(name(moves[0]) if moves else "pass")
 
 
-def main(mode: str = "good", argument: str = "") -> None:
-    board, asked = start(), 0
-    if mode == "silent":
-        time.sleep(600)
+def stay_silent(mode: str) -> None:
     if mode == "uci":
         print("Unknown command", flush=True)
+    if mode in ("silent", "uci"):
         time.sleep(600)
+
+
+def main(mode: str = "good", argument: str = "") -> None:
+    board, asked = start(), 0
+    stay_silent(mode)
     for line in sys.stdin:
         command, *words = line.split()
         if command == "protocol_version":
@@ -119,12 +123,8 @@ def main(mode: str = "good", argument: str = "") -> None:
         elif command == "genmove":
             asked += 1
             genmove(mode, argument, board, words[0][0], asked)
-        elif command == "name":
-            answer("Fake")
-        elif command == "version":
-            answer("1.0")
         else:
-            answer("")
+            answer({"name": "Fake", "version": "1.0"}.get(command, ""))
     if mode == "eof":
         time.sleep(600)  # does not end with its input
 
