@@ -148,7 +148,7 @@ def test_a_long_error_output_does_not_block(make: Callable[[str], EnginePlayer])
 
 
 def test_an_engine_that_never_plays_ends_the_match(make: Callable[[str], EnginePlayer]) -> None:
-    with pytest.raises(PlayerError, match="failed before its first move 6 times"):
+    with pytest.raises(PlayerError, match=r"failed before its first move \d+ times"):
         match(make(gtp("exit")), 12)
 
 
@@ -162,10 +162,10 @@ def test_an_engine_that_never_plays_ends_the_match(make: Callable[[str], EngineP
         (gtp("uci"), r"'Unknown command'; does .* speak GTP\?"),
         (gtp("old"), "speaks version '1' of GTP; expected 2"),
         (f"gtp:{command('fake_uci.py')},timeout=1", r"speak GTP\?"),
-        ("gtp:/etc/hostname", "There is no program '/etc/hostname'"),
+        (f"gtp:{HERE / 'fake_uci.py'}", "There is no program"),  # not executable
         (gtp("good", options="level=3"), "level applies only to gtp-rhino and gnugo"),
         (gtp("good", options="nodes=3"), "gtp has no option 'nodes'"),
-        (gtp("good", options="epsilon=0.5"), "outside engines take no temperature, epsilon, random_moves"),
+        (gtp("good", options="epsilon=0.5"), "epsilon applies only to Tabia's own players"),
     ],
 )
 def test_a_player_that_cannot_play_is_refused_in_one_line(spec: str, reason: str) -> None:
