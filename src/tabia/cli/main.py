@@ -16,6 +16,7 @@ from tabia.cli import (
     analyze,
     bench,
     doctor,
+    export,
     games,
     illegal,
     interrupts,
@@ -69,6 +70,7 @@ app.command("games", rich_help_panel=_GAMES)(games.games)
 app.command("show", rich_help_panel=_GAMES)(games.show)
 app.command("check", rich_help_panel=_GAMES)(games.check)
 app.command("agents", rich_help_panel=_GAMES)(agents.agents)
+app.command("export", rich_help_panel=_GAMES)(export.export)
 app.command("doctor", rich_help_panel=_GAMES)(doctor.doctor)
 
 
