@@ -5,6 +5,7 @@ Axis letters: B positions, A actions, P seats.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from jax import Array
@@ -48,3 +49,37 @@ class Sized(Protocol):
 
     def check_batch(self, batch: int) -> None:
         """Raise PlayerError if a batch needs more memory than the limit; the message says what would fit."""
+
+
+class Line(NamedTuple):
+    """A position and the game that led to it."""
+
+    state: State  # one position
+    actions: tuple[int, ...]  # from the start of the game
+
+
+class Reply(NamedTuple):
+    """What a player that follows games does in one of them: it plays an action, or ends the game."""
+
+    action: int | None  # None if the game ends
+    end: str = ""  # resigned, forfeited or excluded
+    reason: str = ""  # in one line
+    report: str = ""  # the position and what was said
+
+
+@runtime_checkable
+class FollowsGames(Protocol):
+    """A player that must know the moves of a game, such as an outside engine.
+
+    Callers use `follow` instead of `choose`. Such a player may give up a game, lose it by breaking the protocol, or
+    find that its rules differ from the game's.
+    """
+
+    def follow(self, lines: Sequence[Line]) -> list[Reply]:
+        """One reply per game; none of the games is over."""
+
+    def difference(self, line: Line, seed: int) -> str:
+        """How the rules of the player's program differ in a finished game; empty if they agree.
+
+        `seed` is that of the game's own chance.
+        """

@@ -14,6 +14,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -86,14 +87,13 @@ class _Breakthrough(UciGame):
     """OpenSpiel's breakthrough, where the side at the top moves first."""
 
     def text(self, action: int, state: State) -> str:
-        start_file, start_rank, target_file, target_rank = self.game.move_name(action, state).rstrip("*")
-        return f"{start_file}{9 - int(start_rank)}{target_file}{9 - int(target_rank)}"
+        name = self.game.move_name(action, state)  # with a * for a capture
+        return f"{name[0]}{9 - int(name[1])}{name[2]}{9 - int(name[3])}"
 
 
 def uci_game(game: Game) -> UciGame:
     """A game's notation in UCI; ProtocolError if the protocol cannot express it."""
-    id = base(game).id
-    match id:
+    match base(game).id:
         case "pgx:chess":
             return _Chess(game, "chess")
         case "pgx:gardner_chess":
@@ -159,10 +159,10 @@ def parse_go(line: str) -> Limits:
     words = line.split()[1:]
     numbers = {
         name: int(value)
-        for name, value in zip(words, words[1:], strict=False)
+        for name, value in pairwise(words)
         if name in Limits.__dataclass_fields__ and name != "infinite" and value.isascii() and value.isdecimal()
     }
-    return Limits(**numbers, infinite="infinite" in words)  # type: ignore[arg-type]
+    return Limits(**numbers, infinite="infinite" in words)
 
 
 def parse_bestmove(line: str) -> str | None:
