@@ -16,6 +16,7 @@ from tabia.cli import (
     analyze,
     bench,
     doctor,
+    engine,
     export,
     games,
     illegal,
@@ -53,6 +54,8 @@ serve.app.command("recount")(serve_recount.recount)
 app.add_typer(serve.app, name="serve", rich_help_panel=_PLAY)
 app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)
+app.command("gtp", rich_help_panel=_PLAY)(engine.gtp)
+app.command("uci", rich_help_panel=_PLAY)(engine.uci)
 app.command("match", rich_help_panel=_MEASURE)(match.match)
 app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
