@@ -102,11 +102,12 @@ class UciEngine:
         write("uciok")
 
     def _isready(self, line: str) -> None:
-        """Compile the search, because the clock does not run until `readyok`."""
+        """Compile the search and the rules, because the clock does not run until `readyok`."""
         if not self._is_ready:
-            thinking = Thinking(self.player, Table(self.notation).session)
+            session = Table(self.notation).session
+            thinking = Thinking(self.player, session)
             thinking.step()
-            thinking.thought()
+            session.play(thinking.thought().action)
             self._is_ready = True
         self.console.write("readyok")
 
