@@ -11,6 +11,7 @@ import chess.engine
 import numpy as np
 import pytest
 
+import tabia
 from tabia import games, players
 from tabia.engine import Console, UciEngine, thinking
 from tabia.games.game import State
@@ -21,7 +22,7 @@ from tabia.games.session import Session
 from .client import Client, transcript
 
 GAME = games.make("tictactoe")
-SIMULATIONS = thinking.FIRST_TREE
+SIMULATIONS = 256
 
 
 class Notation(UciGame):
@@ -34,7 +35,8 @@ class Notation(UciGame):
 @pytest.fixture(autouse=True)
 def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless searches with trees of the player's own size, so that all share one program."""
-    monkeypatch.setattr(thinking, "ENDLESS_TREE", SIMULATIONS)
+    for size in ("FIRST_TREE", "ENDLESS_TREE"):
+        monkeypatch.setattr(thinking, size, SIMULATIONS)
 
 
 def engine(console: Console, spec: str = "random") -> UciEngine:
@@ -68,8 +70,8 @@ isready
 """
     assert (
         transcript(engine, commands)
-        == """\
-id name Tabia 0.2.0 random
+        == f"""\
+id name Tabia {tabia.__version__} random
 id author the Tabia contributors
 option name MultiPV type spin default 1 min 1 max 256
 option name UCI_Variant type combo default tictactoe var tictactoe
@@ -78,7 +80,7 @@ readyok
 info string expected a whole number from 1 to 256, not 'many'
 info string no such option: 'Hash'
 info string this engine plays tictactoe, not 'chess'
-info string 'b2b2' is not legal here: 3 . . . 2 . X . 1 O . . a b c Legal moves: a3, b3, c3, a2, c2, b1, c1.
+info string 'b2b2' is not legal here: 3 . . . 2 . X . 1 . . . a b c Legal moves: a3 b3 c3 a2 c2 a1 b1 c1
 info string tictactoe has no FEN here; set up positions by moves from the start.
 3 . . .
 2 . X .
@@ -100,7 +102,7 @@ def test_searches_are_bounded_and_described() -> None:
         legal = Session.from_moves(GAME, "b2 c2").legal_moves
         for command, nodes in (("go", SIMULATIONS), ("go nodes 100", 100), ("go nodes 0", 1), ("go movetime 1", None)):
             client.send(command)
-            *shown, last, best = client.until("bestmove")
+            *_, last, best = client.until("bestmove")
             found = re.fullmatch(
                 r"info depth (\d+) multipv 1 score cp -?\d+ nodes (\d+) nps \d+ time \d+ pv ((?:\w+ ?)+)", last
             )
@@ -109,7 +111,7 @@ def test_searches_are_bounded_and_described() -> None:
             assert len(line) == int(found[1]) and line[0][:2] in legal
             assert best.split()[:2] == ["bestmove", line[0]] and best.split()[3:] == line[1:2]
         client.send("setoption name MultiPV value 3", "go nodes 200")
-        *shown, third, _ = client.until("bestmove")
+        *_, third, _ = client.until("bestmove")
         assert " multipv 3 " in third
         client.send("go depth 3")
         assert int(client.until("bestmove")[-2].split()[2]) >= 1
@@ -119,7 +121,7 @@ def test_stop_is_answered_at_once_and_an_infinite_search_waits_for_it() -> None:
     with Client(searching) as client:
         client.send("isready", "position startpos", "go infinite")
         client.until("readyok")
-        client.until(f"info depth")
+        client.until("info depth")
         while f" nodes {SIMULATIONS} " not in client.line():
             pass
         assert client.is_silent(0.2)  # the tree is full
@@ -212,7 +214,7 @@ def test_python_chess_plays_a_game_of_chess() -> None:
     """python-chess knows the rules: it refuses an illegal move, also from a position given as FEN."""
     command = [sys.executable, "-m", "tabia", "uci", "pgx:chess", "--player", "random"]
     with chess.engine.SimpleEngine.popen_uci(command, timeout=120) as program:
-        assert program.id["name"] == "Tabia 0.2.0 random"
+        assert program.id["name"] == f"Tabia {tabia.__version__} random"
         board = chess.Board()
         for _ in range(8):
             board.push(_move(program, board))
