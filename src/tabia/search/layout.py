@@ -67,7 +67,7 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
         size=jnp.int32(layout.size),
         root_values=evaluation.values,
         sums=jnp.zeros((batch, actions, game.num_players)),
-        faults=jnp.where(unusable(evaluation), 0, NO_FAULT),
+        faults=jnp.where(unusable(evaluation), 0, NO_FAULT).astype(jnp.int32),  # a weak type would compile loops twice
         squares=jnp.zeros((capacity, batch, actions)) if layout.squares else None,
         totals=trees.allocate(evaluation.values, capacity) if layout.totals else None,
         prints=trees.allocate(jax.vmap(partial(fingerprint, game))(states), capacity) if layout.prints else None,

@@ -132,7 +132,7 @@ def run_simulations(
     root: Root,
     key: Array,
     first: Array | int,
-    count: int,
+    count: Array | int,
     past: Array | None,
 ) -> Tree:
     """Run `count` simulations, starting with number `first`; on several devices, each runs those of its own lanes."""

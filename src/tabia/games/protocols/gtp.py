@@ -105,7 +105,8 @@ class Response:
         mark = f"{'=' if self.ok else '?'}{'' if self.id is None else self.id}"
         # An empty line would end the response.
         body = "\n".join(line for line in self.text.splitlines() if line.strip())
-        return f"{mark} {body}\n\n" if body else f"{mark}\n\n"
+        space = "\n" if self.text.startswith("\n") else " "  # a picture begins on a line of its own
+        return f"{mark}{space}{body}\n\n" if body else f"{mark}\n\n"
 
 
 def parse_response(lines: list[str]) -> Response:
