@@ -20,7 +20,7 @@ from tabia.search import tree as trees
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluation, needs_of
 from tabia.search.memory import Need
-from tabia.search.tree import NO_CHILD, NO_FAULT, Tree
+from tabia.search.tree import NO_CHILD, NO_FAULT, UNPROVEN, Tree
 
 if TYPE_CHECKING:
     from tabia.search.search import Search
@@ -41,6 +41,7 @@ class Layout(NamedTuple):
     squares: bool
     totals: bool
     prints: bool
+    proven: bool
     outcomes: int
     size: int  # nodes in use at the start
 
@@ -51,6 +52,7 @@ class Layout(NamedTuple):
             squares=search.rule.needs_squares,
             totals=search.transpositions or search.reuse_nodes > 0,
             prints=search.transpositions or search.cut_loops,
+            proven=search.proven_values,
             outcomes=search.outcomes,
             size=max(search.reuse_nodes, 1),
         )
@@ -71,6 +73,7 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
         totals=trees.allocate(evaluation.values, capacity) if layout.totals else None,
         prints=trees.allocate(jax.vmap(partial(fingerprint, game))(states), capacity) if layout.prints else None,
         links=jnp.full((capacity, batch, actions, layout.outcomes), float(NO_CHILD)) if game.chance else None,
+        proven=jnp.full((capacity, batch, actions, game.num_players), UNPROVEN) if layout.proven else None,
     )
 
 

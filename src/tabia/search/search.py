@@ -23,6 +23,7 @@ from tabia.search.descent import Path, add_virtual_visits
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.expansion import NEW, Leaves, expand_leaves, first_equals
 from tabia.search.layout import Layout, leaf_record, unusable
+from tabia.search.proofs import prove, prove_many
 from tabia.search.result import Result, summarize
 from tabia.search.rules import Puct, Rule
 from tabia.search.rules.rule import Root, select_action
@@ -43,7 +44,8 @@ class Search:
     - `outcomes`: sampled outcomes that each action keeps in a game with chance;
     - `reuse_nodes`: nodes of an earlier search to keep (see `reuse`);
     - `max_depth`: the maximum length of a path;
-    - `random_ties`: of actions with the same score any is taken, not the first.
+    - `random_ties`: of actions with the same score any is taken, not the first;
+    - `proven_values`: exact wins, draws and losses are backed up and used (see `proofs`).
     """
 
     game: Game
@@ -57,6 +59,7 @@ class Search:
     reuse_nodes: int = 0
     max_depth: int | None = None
     random_ties: bool = False
+    proven_values: bool = False
 
     def __post_init__(self) -> None:
         checks.check_settings(self)
@@ -151,6 +154,8 @@ def simulate(
     found = expand(search, tree, path, key, past)
     evaluation = evaluate(search.evaluate, parameters, found.states, jax.random.fold_in(key, number))
     values = jnp.where(found.known[:, None], found.values, evaluation.values)
+    if found.proven is not None:
+        tree, values = prove(tree, path, values, found.proven)
     child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
     tree = add_nodes(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
     tree = add_root_values(tree, path.actions[:1], values[None])
@@ -173,6 +178,8 @@ def simulate_leaves(
     evaluation = evaluate(search.evaluate, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.known[:, :, None], found.values, evaluation.values)
+    if found.proven is not None:
+        tree, values = prove_many(tree, paths, values, found.proven)
     places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
     child = jnp.where(found.child == NEW, (tree.size + places).astype(jnp.float32), found.child)
     tree = add_nodes(search.game, tree, (found, evaluation, values))
@@ -198,7 +205,7 @@ def select(search: Search, tree: Tree, root: Root, number: Array) -> Path:
     """The path of simulation `number` in every tree."""
     node = trees.root_view(tree)
     scores = search.rule.root_scores(node, root, number)
-    action = select_action(scores, node.legal, ties.root_order(tree, node))
+    action = select_action(scores, node.candidates, ties.root_order(tree, node))
     return device.descend(tree, action, search.rule, max_depth=search.depth)
 
 
