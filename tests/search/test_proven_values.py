@@ -53,7 +53,7 @@ def test_x() -> None:
 
 GAMES: dict[str, tuple[Game, int]] = {  # and the most random moves before its positions
     "tictactoe": (games.make("tictactoe"), 5),
-    "race": (Race(length=7), 5),
+    "race": (Race(), 5),
     "ring": (RingGame(max_moves=14), 10),
 }
 

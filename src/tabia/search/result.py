@@ -164,6 +164,15 @@ def visit_policy(visits: Array, temperature: float | Array) -> Array:
     return jax.nn.softmax(logits, axis=-1)
 
 
+def visit_target(result: Result) -> Array:
+    """The visits as a policy [B, A]; with proofs those of the candidates."""
+    if result.proofs is None:
+        return visit_policy(result.visits, 1.0)
+    visits = jnp.where(result.proofs.candidates, result.visits, 0.0)
+    share = visits / jnp.maximum(visits.sum(axis=-1, keepdims=True), 1.0)
+    return _or_uniform(share, result.proofs.candidates)
+
+
 def sample(key: Array, policy: Array) -> Array:
     """Sample one action per row of a policy [B, A]."""
     return jax.random.categorical(key, jnp.log(policy), axis=-1).astype(jnp.int32)
