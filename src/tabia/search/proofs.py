@@ -16,17 +16,33 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.search.descent import Path
-from tabia.search.tree import HIGHEST, ILLEGAL, LOGIT, TOTAL, UNPROVEN, VISITS, Tree, movers_values
+from tabia.search.tree import (
+    HIGHEST,
+    ILLEGAL,
+    IMPOSSIBLE,
+    LOGIT,
+    SEAT,
+    TOTAL,
+    UNPROVEN,
+    VISITS,
+    Tree,
+    movers_values,
+)
 
 
-def proof(row: Array, proven: Array) -> tuple[Array, Array]:
+def unproven(records: Array, seats: int) -> Array:
+    """The values [..., A, P] of the actions of new nodes, given their records [..., A + 1, 4]."""
+    is_legal = records[..., :-1, LOGIT] > ILLEGAL / 2
+    return jnp.repeat(jnp.where(is_legal, UNPROVEN, IMPOSSIBLE)[..., None], seats, axis=-1)
+
+
+def proof(seat: Array, proven: Array) -> tuple[Array, Array]:
     """Whether nodes are proven [B], and the values [B, P] of their best proven action.
 
-    Nodes are given by their records [B, A + 1, 4] and the values of their actions [B, A, P].
+    Nodes are given by their movers [B] and the values of their actions [B, A, P].
     """
-    own = movers_values(row, proven)
-    is_legal = row[:, :-1, LOGIT] > ILLEGAL / 2
-    is_complete = jnp.all((own > UNPROVEN) | ~is_legal, axis=-1)
+    own = movers_values(seat, proven)
+    is_complete = jnp.all(own != UNPROVEN, axis=-1)
     best = jnp.argmax(own, axis=-1)
     values = jnp.take_along_axis(proven, best[:, None, None], axis=1)[:, 0]
     return is_complete | (own.max(axis=-1) >= HIGHEST), values
@@ -36,26 +52,26 @@ def node_proofs(tree: Tree, node: Array) -> tuple[Array, Array]:
     """`proof` of a node [B] of every tree."""
     assert tree.proven is not None
     lanes = jnp.arange(node.shape[0])
-    return proof(tree.records[node, lanes], tree.proven[node, lanes])
+    return proof(tree.records[node, lanes, -1, SEAT], tree.proven[node, lanes])
 
 
 def prove(tree: Tree, path: Path, values: Array, is_proven: Array) -> tuple[Tree, Array]:
     """Mark on every path, from its end, what its leaf proves [B]; the values [B, P] of the highest position proven.
 
     Without a proof these are the leaf's values. The loop ends with the longest chain of proofs, so most simulations
-    cost nothing.
+    cost nothing. It does not read the records: XLA would copy them all, since nodes are added to them afterward.
     """
     assert tree.proven is not None
     lanes = jnp.arange(values.shape[0])
 
     def up(carry: _Carry) -> _Carry:
         level, going, values, proven = carry
-        node, action = (steps[jnp.maximum(level, 0), lanes] for steps in (path.nodes, path.actions))
-        row, actions = tree.records[node, lanes], proven[node, lanes]
+        node, action, seat = (steps[jnp.maximum(level, 0), lanes] for steps in path[:3])
+        actions = proven[node, lanes]
         # What is below a proven node no longer changes, so its value stays what the nodes above have copied.
-        writes = going & ~proof(row, actions)[0]
+        writes = going & ~proof(seat, actions)[0]
         is_here = (jnp.arange(actions.shape[1])[None, :] == action[:, None]) & writes[:, None]
-        is_complete, best = proof(row, jnp.where(is_here[:, :, None], values[:, None, :], actions))
+        is_complete, best = proof(seat, jnp.where(is_here[:, :, None], values[:, None, :], actions))
         proven = proven.at[jnp.where(writes, node, tree.capacity), lanes, action].set(values, mode="drop")
         going &= is_complete
         return level - 1, going & (level > 0), jnp.where(going[:, None], best, values), proven
@@ -81,6 +97,6 @@ def exact_records(tree: Tree) -> Array:
     """The records [N, B, A + 1, 4], in which proven actions have their exact value in every visit."""
     if tree.proven is None:
         return tree.records
-    own, edges = movers_values(tree.records, tree.proven), tree.records[:, :, :-1]
+    own, edges = movers_values(tree.records[..., -1, SEAT], tree.proven), tree.records[:, :, :-1]
     totals = jnp.where(own > UNPROVEN, own * edges[..., VISITS], edges[..., TOTAL])
     return tree.records.at[:, :, :-1, TOTAL].set(totals)

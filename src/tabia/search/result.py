@@ -15,7 +15,7 @@ from tabia.search import ties
 from tabia.search import tree as trees
 from tabia.search.proofs import proof
 from tabia.search.rules.rule import Root, select_action
-from tabia.search.tree import UNPROVEN, Tree, View
+from tabia.search.tree import SEAT, UNPROVEN, Tree, View
 
 if TYPE_CHECKING:
     from tabia.search.search import Search
@@ -68,7 +68,7 @@ def root_proofs(tree: Tree, node: View) -> Proofs | None:
     """What is proven at the roots."""
     if tree.proven is None or node.proven is None:
         return None
-    complete, _ = proof(tree.records[0], tree.proven[0])
+    complete, _ = proof(tree.records[0, :, -1, SEAT], tree.proven[0])
     actions = jnp.where(node.proven > UNPROVEN, node.proven, jnp.nan)
     return Proofs(complete, actions, node.candidates)
 
@@ -87,7 +87,7 @@ def root_values(search: Search, tree: Tree, node: View, weights: Array) -> Array
     proven root has its exact value.
     """
     if tree.proven is not None:
-        complete, exact = proof(tree.records[0], tree.proven[0])
+        complete, exact = proof(tree.records[0, :, -1, SEAT], tree.proven[0])
         return jnp.where(complete[:, None], exact, mean_values(search, tree, node, weights))
     return mean_values(search, tree, node, weights)
 

@@ -23,7 +23,7 @@ from tabia.search.descent import Path, add_virtual_visits
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.expansion import NEW, Leaves, expand_leaves, first_equals
 from tabia.search.layout import Layout, leaf_record, unusable
-from tabia.search.proofs import prove, prove_many
+from tabia.search.proofs import prove, prove_many, unproven
 from tabia.search.result import Result, summarize
 from tabia.search.rules import Puct, Rule
 from tabia.search.rules.rule import Root, select_action
@@ -236,13 +236,15 @@ def add_nodes(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) ->
 
     bad = jax.vmap(unusable)(evaluation) & ~found.known
     first_bad = jnp.where(bad.any(axis=0), tree.size + jnp.argmax(bad, axis=0), NO_FAULT)
+    records = jax.vmap(partial(leaf_record, game))(found.states, evaluation)
     return tree._replace(
-        records=put(tree.records, jax.vmap(partial(leaf_record, game))(found.states, evaluation)),
+        records=put(tree.records, records),
         states=jax.tree.map(put, tree.states, found.states),
         size=tree.size + values.shape[0],
         faults=jnp.where(tree.faults == NO_FAULT, first_bad, tree.faults).astype(jnp.int32),
         totals=None if tree.totals is None else put(tree.totals, values),
         prints=None if tree.prints is None or found.prints is None else put(tree.prints, found.prints),
+        proven=None if tree.proven is None else put(tree.proven, unproven(records, game.num_players)),
     )
 
 

@@ -29,6 +29,7 @@ ILLEGAL = -1e9  # the log-probability of an illegal action
 NO_FAULT = -1  # in `Tree.faults`: all evaluations were usable
 MISSING = -2e9  # the log-probability of a row beyond the last action, which kernels read as padding
 UNPROVEN = -2.0  # in `Tree.proven`: no exact value is known; below any value
+IMPOSSIBLE = -3.0  # in `Tree.proven`: an illegal action
 HIGHEST = 1.0 - 1e-6  # the highest score, which scaling to [-1, 1] may round
 LOWEST = -1e6  # the lowest log-probability of a legal action, far below any real one and far above ILLEGAL
 
@@ -95,7 +96,7 @@ class Tree(NamedTuple):
     prints: Array | None = None  # uint32[N, B, 2] fingerprints of positions
     links: Array | None = None  # [N, B, A, M] children by sampled outcome, in games with chance
     ties: Array | None = None  # uint32[B] seeds for breaking ties at random
-    proven: Array | None = None  # [N, B, A, P] exact values of actions, UNPROVEN if unknown
+    proven: Array | None = None  # [N, B, A, P] exact values of actions, UNPROVEN or IMPOSSIBLE
 
     @property
     def capacity(self) -> int:
@@ -112,7 +113,7 @@ def view(row: Array, squares: Array | None = None, proven: Array | None = None) 
     seen = View(edges[..., LOGIT], edges[..., VISITS], edges[..., TOTAL], row[..., -1, VALUE], squares)
     if proven is None:
         return seen
-    own = movers_values(row, proven)
+    own = movers_values(row[..., -1, SEAT], proven)
     return seen._replace(
         totals=jnp.where(own > UNPROVEN, own * seen.visits, seen.totals),
         squares=None if squares is None else jnp.where(own > UNPROVEN, own**2 * seen.visits, squares),
@@ -120,10 +121,9 @@ def view(row: Array, squares: Array | None = None, proven: Array | None = None) 
     )
 
 
-def movers_values(row: Array, proven: Array) -> Array:
-    """[..., A]: of the actions' values by seat [..., A, P] those of the mover, given the node's record."""
-    seat = row[..., -1, SEAT].astype(jnp.int32)
-    return jnp.take_along_axis(proven, seat[..., None, None], axis=-1)[..., 0]
+def movers_values(seat: Array, proven: Array) -> Array:
+    """[..., A]: of the actions' values by seat [..., A, P] those of the mover [...]."""
+    return jnp.take_along_axis(proven, seat.astype(jnp.int32)[..., None, None], axis=-1)[..., 0]
 
 
 def root_view(tree: Tree) -> View:
