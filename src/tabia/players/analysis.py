@@ -44,6 +44,7 @@ class Analysis:
     policy: dict[str, float] | None = None
     visits: dict[str, int] | None = None
     values: dict[str, float] | None = None  # the mover's value of each move it searched
+    proven: dict[str, float] | None = None  # of these the exact ones, if the search proves values
     scores: dict[str, int] | None = None  # exact scores for the mover
     expected: list[float] | None = None  # by seat
     final: list[float] | None = None  # the scores if the game is over
@@ -174,6 +175,7 @@ def _describe_one(
         policy=by_name(choice.policy, rounded),
         visits=by_name(choice.visits, int),
         values=by_name(choice.means, rounded),
+        proven=by_name(choice.proven, rounded),
         scores=by_name(choice.scores, int),
         expected=None if choice.values is None else _rounded(choice.values[index]),
         line=line,

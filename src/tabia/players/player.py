@@ -24,6 +24,7 @@ class Choice(NamedTuple):
     visits: Array | None = None  # float32[B, A]
     means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN if unknown
     values: Array | None = None  # float32[B, P] the value for each seat, in [-1, 1]
+    proven: Array | None = None  # float32[B, A] the mover's exact values, as far as a search proved them; NaN if not
     scores: Array | None = None  # int32[B, A] exact scores for the mover, by distance to the end; 0 if illegal
     recommended: Array | None = None  # int32[B] the actions it would play without modifiers
 

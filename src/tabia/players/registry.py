@@ -111,6 +111,7 @@ def _tree_options(options: Options) -> dict[str, Any]:
         "transpositions": options.flag("transpositions", False),
         "cut_loops": options.flag("cut_loops", False),
         "reuse_tree": options.flag("reuse_tree", False),
+        "proven_values": options.flag("proven_values", False),
         "leaves": options.whole("leaves", 1),
     }
 

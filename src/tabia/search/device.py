@@ -74,5 +74,5 @@ def _on_gpu() -> bool:
 
 def _has_kernels(tree: Tree) -> bool:
     """Kernels handle the basic tree, with totals beside it; searches that keep more use XLA."""
-    more = (tree.squares, tree.prints, tree.links, tree.ties)
+    more = (tree.squares, tree.prints, tree.links, tree.ties, tree.proven)
     return _on_gpu() and all(part is None for part in more)

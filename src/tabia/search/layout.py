@@ -21,7 +21,8 @@ from tabia.search import tree as trees
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluation, needs_of
 from tabia.search.memory import Need
-from tabia.search.tree import NO_CHILD, NO_FAULT, Tree
+from tabia.search.proofs import unproven
+from tabia.search.tree import NO_CHILD, NO_FAULT, UNPROVEN, Tree
 
 if TYPE_CHECKING:
     from tabia.search.search import Search
@@ -42,6 +43,7 @@ class Layout(NamedTuple):
     squares: bool
     totals: bool
     prints: bool
+    proven: bool
     outcomes: int
     size: int  # nodes in use at the start
 
@@ -52,6 +54,7 @@ class Layout(NamedTuple):
             squares=search.rule.needs_squares,
             totals=search.transpositions or search.reuse_nodes > 0,
             prints=search.transpositions or search.cut_loops,
+            proven=search.proven_values,
             outcomes=search.outcomes,
             size=max(search.reuse_nodes, 1),
         )
@@ -61,8 +64,9 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
     """Trees of at most `capacity` nodes, whose roots are these positions [B, ...]."""
     game = layout.game
     batch, actions = evaluation.logits.shape
+    record = leaf_record(game, states, evaluation)
     return Tree(
-        records=trees.allocate(leaf_record(game, states, evaluation), capacity),
+        records=trees.allocate(record, capacity),
         states=jax.tree.map(lambda leaf: trees.allocate(leaf, capacity), states),
         size=jnp.int32(layout.size),
         root_values=evaluation.values,
@@ -72,7 +76,14 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
         totals=trees.allocate(evaluation.values, capacity) if layout.totals else None,
         prints=trees.allocate(jax.vmap(partial(fingerprint, game))(states), capacity) if layout.prints else None,
         links=jnp.full((capacity, batch, actions, layout.outcomes), float(NO_CHILD)) if game.chance else None,
+        proven=_no_proofs(record, game.num_players, capacity) if layout.proven else None,
     )
+
+
+def _no_proofs(record: Array, seats: int, capacity: int) -> Array:
+    """`Tree.proven` of trees whose roots have this record [B, A + 1, 4]."""
+    root = unproven(record, seats)
+    return jnp.full((capacity, *root.shape), UNPROVEN).at[0].set(root)
 
 
 @partial(jax.jit, static_argnums=0)  # traced once for roots and leaves

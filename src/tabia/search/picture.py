@@ -16,6 +16,7 @@ import numpy as np
 from tabia.core.text import printable, xml
 from tabia.games.game import Game, State
 from tabia.games.moves import row
+from tabia.search.proofs import exact_records
 from tabia.search.result import Result
 from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VISITS
 
@@ -104,7 +105,8 @@ def main_paths(
 
 def _nodes(result: Result, position: int) -> tuple[np.ndarray, State]:
     """One tree's records [N, A + 1, 4] and states [N, ...], on the host."""
-    records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], result.tree[:2]))
+    nodes = (exact_records(result.tree), result.tree.states)
+    records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], nodes))
     return records, states
 
 

@@ -92,6 +92,7 @@ def _reroot(new: Tree, old: Tree, child: Array, *, keep: int) -> Tree:
         squares=None if old.squares is None else move(old.squares, new.squares),  # type: ignore[arg-type]
         totals=totals,
         prints=None if old.prints is None else move(old.prints, new.prints),  # type: ignore[arg-type]
+        proven=None if old.proven is None else move(old.proven, new.proven),  # type: ignore[arg-type]
     )
 
 

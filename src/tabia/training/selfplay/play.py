@@ -22,7 +22,7 @@ from tabia.players import make as make_player
 from tabia.players.search import build_search
 from tabia.search import Search
 from tabia.search.evaluators import random_actions, step
-from tabia.search.result import visit_policy
+from tabia.search.result import visit_target
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.rules import make_rule
 from tabia.search.search import init_tree
@@ -49,6 +49,7 @@ class Plies(NamedTuple):
     full_search: Array  # bool whether the policy is a target: fast searches give none
     ply: Array  # int32
     opening: Array  # int32
+    proven: Array | None = None  # bool whether the search proved its values, with `search.proven_values`
     policy_actions: Array | None = None  # int16[K] or int32[K] the actions of `policy`, unless all are kept
 
 
@@ -95,6 +96,7 @@ def make_search(game: Game, network: Network, settings: SearchSettings, simulati
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
         reuse_nodes=simulations if settings.reuse_tree else 0,
+        proven_values=settings.proven_values,
     )
 
 
@@ -156,6 +158,7 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         full_search=jnp.broadcast_to(full_search, over.shape),
         ply=lanes.ply,
         opening=lanes.opening,
+        proven=searched.proven,
         policy_actions=policy_actions,
     )
     # A ply of -1 marks a resigned game for `restart`.
@@ -178,6 +181,7 @@ class Searched(NamedTuple):
     values: Array  # float32[B, P]
     prior: Array  # float32[B, A] the evaluator's policy, 0 for illegal moves
     legal: Array  # bool[B, A]
+    proven: Array | None = None  # bool[B] whether `values` are proven, with `search.proven_values`
     tree: Tree | None = None  # if the next search reuses it
 
 
@@ -196,10 +200,11 @@ def search(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[
         root = root_view(result.tree)
         return Searched(
             action=result.action,
-            policy=visit_policy(result.visits, 1.0) if selfplay.target == "visits" else result.policy,
+            policy=visit_target(result) if selfplay.target == "visits" else result.policy,
             values=result.values,
             prior=jnp.where(root.legal, root.priors, 0.0),
             legal=root.legal,
+            proven=None if result.proofs is None else result.proofs.complete,
             tree=None if lanes.kept is None else result.tree,
         )
 
@@ -221,6 +226,7 @@ def teach(selfplay: SelfPlay, states: State, key: Array) -> Searched:
         values=jnp.zeros((legal.shape[0], selfplay.game.num_players)),
         prior=jnp.where(legal, choice.policy, 0.0),
         legal=legal,
+        proven=jnp.zeros(legal.shape[:1], bool) if selfplay.search.proven_values else None,
     )
 
 

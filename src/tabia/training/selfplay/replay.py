@@ -149,6 +149,7 @@ class Results(NamedTuple):
     ended: Array
     resigned: Array
     explored: Array
+    proven: Array | None = None
 
 
 def _results(plies: Plies) -> Results:
@@ -167,7 +168,8 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
     """How positions turned out, TD(lambda) with the search values, for rows given newest first.
 
     A random move says nothing about the position before it, even if it ended the game: that position is worth its
-    search value, and is not ready if a teacher played there.
+    search value, and is not ready if a teacher played there. A position whose value was proven has that value, and so
+    have the positions before it: it takes the place of the end of the game.
     """
 
     def earlier(carry: tuple[Results, Outcomes], row: Results) -> tuple[tuple[Results, Outcomes], Outcomes]:
@@ -176,6 +178,8 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
         mixed = (1.0 - weight) * outcome + weight * following.values
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
+        if row.proven is not None:
+            outcome, known = jnp.where(row.proven[:, None], row.values, outcome), row.proven | known
         left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
         found = Outcomes(outcome, known, jnp.where(row.explored | row.resigned, jnp.int16(-1), left))
         return (row, found), found
