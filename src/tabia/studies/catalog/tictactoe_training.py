@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from tabia.games import make
 from tabia.games.game import Game
 from tabia.games.session import Session
 from tabia.players import PerfectPlayer
+from tabia.studies.catalog.tictactoe_mcts import their_uct
 from tabia.studies.estimates import Estimate, average, percentage, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
@@ -194,14 +196,14 @@ def _parts(scale: TrainingScale, seed: int) -> Sequence[Part]:
         for n in scale.by_iterations:
             player = trained(run, f"simulations={n},{SEARCH}")
             found.append(match(scale, seed, repeat, name=f"az-{n}", key=_az(n), player=player, needs=(run,)))
-            uct = spec(f"mcts:simulations={n},c=1.414214")
+            uct = spec(f"mcts:simulations={n},{their_uct(sqrt(2.0))}")
             found.append(match(scale, seed, repeat, name=f"mcts-{n}", key=_mcts(n), player=uct))
     return found
 
 
 STUDY = Study(
     name="tictactoe-training",
-    version=1,
+    version=2,
     question="How fast does AlphaZero learn tic-tac-toe, and how much better than MCTS does it play?",
     source=Source("Sanz & Villanueva 2021", "section 5.1.3"),
     scales=SCALES,
