@@ -148,7 +148,7 @@ def uct(c: float, node: Node, edge: Edge) -> float:
 
 
 def uct_with_untried(c: float, node: Node, edge: Edge) -> float:
-    """v + c sqrt(log(N + 1) / (n + 1)); the value of an unvisited action is that of a loss."""
+    """UCB1 with n + 1 for n and N + 1 for N; the value of an unvisited action is that of a loss."""
     return (edge.mean if edge.visits else -1.0) + c * math.sqrt(math.log(node.visits + 1) / (edge.visits + 1))
 
 

@@ -18,6 +18,7 @@ from tabia.evaluation.convergence import Trace, trace
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.studies.estimates import Estimate, average, exact, percentage
+from tabia.studies.listing_parts import code_label, code_part, labels_part
 from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
 from tabia.studies.plots import Curve, Figure, SeriesCurve
@@ -213,6 +214,30 @@ def _parts(scale: MiniScale, seed: int) -> Sequence[Part]:
             found.append(part(repeat, f"listing-{c:g}", _listing(c), scale.budget, c * ROOT2, ROOT2, listing=True))
         for c in scale.c2:
             found.append(part(repeat, f"c2-{c:.2g}", _c2(c), scale.budget, 0.0, c * ROOT2))
+        found += _as_published(scale, seed, repeat)
+    return found
+
+
+def _as_published(scale: MiniScale, seed: int, repeat: int) -> list[Part]:
+    """The rows of both tables by the authors' published code."""
+    rows = [(f"budget-{budget}", _budget(budget), budget, ROOT2, ROOT2) for budget in scale.budgets]
+    rows += [(f"c1-{c:g}", _c1(c), scale.budget, c * ROOT2, ROOT2) for c in scale.c1]
+    rows += [(f"c2-{c:.2g}", _c2(c), scale.budget, 0.0, c * ROOT2) for c in scale.c2]
+    found: list[Part] = [labels_part(scale.game)] if rows and repeat == 0 else []
+    for name, label, budget, c1, c2 in rows:
+        found.append(
+            code_part(
+                scale.game,
+                seed,
+                repeat,
+                name=f"code-{name}",
+                label=label,
+                games=scale.games,
+                budget=budget,
+                c1=c1,
+                c2=c2,
+            )
+        )
     return found
 
 
@@ -238,12 +263,21 @@ STUDY = Study(
         *(_percent(_budget(budget), percent, "table 1") for budget, percent in BUDGETS.items()),
         *(_percent(_c1(c), percent, "table 2, c1") for c, percent in BY_C1.items()),
         *(_percent(_c2(c), percent, "table 2, c2") for c, percent in BY_C2.items()),
+        *(_percent(code_label(_budget(b)), percent, "table 1, by the authors' code") for b, percent in BUDGETS.items()),
+        *(_percent(code_label(_c1(c)), percent, "table 2, c1, by the authors' code") for c, percent in BY_C1.items()),
+        *(_percent(code_label(_c2(c)), percent, "table 2, c2, by the authors' code") for c, percent in BY_C2.items()),
     ),
     claims=(
         trend(
             "Larger budgets win more often", "figure 3", keys=[_wins(_budget(budget)) for budget in list(BUDGETS)[:5]]
         ),
         ordering("c1 = 0 wins more often than c1 = sqrt 2", "figure 4", higher=_wins(_c1(0.0)), lower=_wins(_c1(1.0))),
+        ordering(
+            "By the authors' code, c1 = 0 wins more often than c1 = sqrt 2",
+            "ours",
+            higher=_wins(code_label(_c1(0.0))),
+            lower=_wins(code_label(_c1(1.0))),
+        ),
     ),
     figures=(
         _figure(
@@ -266,6 +300,17 @@ STUDY = Study(
             "Wins by c1 if the network counts only in the final choice, 100 iterations",
             "c1, in units of sqrt 2",
             {c: _listing(c) for c in BY_C1},
+        ),
+        Figure(
+            name="code",
+            title="Wins by c1 as in the authors' published code, 100 iterations",
+            x="c1, in units of sqrt 2",
+            y="wins against UCT, % of games",
+            curves=tuple(
+                Curve(curve, tuple((f"{c:g}", f"{code_label(_c1(c))}{seat}: wins") for c in BY_C1))
+                for curve, seat in (("both seats", ""), ("moving first", ", first"), ("moving second", ", second"))
+            ),
+            y_range=(-3, 103),
         ),
         Figure(
             name="convergence",
