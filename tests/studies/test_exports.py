@@ -37,6 +37,12 @@ def test_equal_networks_are_exported_once(gated: Path, tmp_path: Path) -> None:
     assert list(runs.steps(tmp_path / "weights")) == [0, 2, 5]
 
 
+def test_without_a_gate_every_checkpoint_is_exported(gated: Path, tmp_path: Path) -> None:
+    (gated / "best").unlink()
+    export(gated, tmp_path / "weights")
+    assert list(runs.steps(tmp_path / "weights")) == [0, 1, 2, 3, 4, 5, 7]
+
+
 def test_exported_weights_are_those_of_the_run(gated: Path, tmp_path: Path) -> None:
     export(gated, tmp_path / "weights")
     was = weights.load(gated / "checkpoints" / "000002" / runs.WEIGHTS).weights

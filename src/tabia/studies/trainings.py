@@ -137,16 +137,16 @@ def export(run: Path, to: Path) -> None:
     A run with a gate may save the same network several times, because a refused one does not play. Only the first of
     equal networks is written, so that every step is a version of its own.
     """
-    before: weights.Loaded | None = None
+    gated, before = files.exists(run / "best"), None
     same: dict[int, int] = {}  # by step: the step with the same network
     for step, folder in runs.steps(run).items():
         held = weights.load(run / "checkpoints" / folder / runs.WEIGHTS)
-        if before is not None and _equal(before, held):
+        if gated and before is not None and _equal(before, held):
             same[step] = same[max(same)]
             continue
         before, same[step] = held, step
         _write(held, to / "checkpoints" / str(step))
-    if files.exists(run / "best"):
+    if gated:
         best = int(files.read_text(run / "best", files.KILOBYTE))
         files.write_atomic(to / "best", f"{same.get(best, best)}\n".encode())
 
