@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tabia.studies import clock, report, runner
+from tabia.studies import report, runner
 from tabia.studies.clock import TIME, PartClock
 from tabia.studies.directory import StudyDirectory
 from tabia.studies.part import Measurement, Outcome, Place
@@ -18,7 +18,7 @@ class Time:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(clock.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr("tabia.studies.clock.time.monotonic", lambda: self.now)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def _descend(
     first = plgpu.load(firsts.at[lane])
     root = _with_node(_no_nodes(max_depth) if loops else None, jnp.int32(0), jnp.int32(0))
     start = _Step(jnp.int32(1), jnp.int32(0), first, at(jnp.int32(0), first, jnp.int32(0)), root)
-    level, node, action, to, _ = jax.lax.while_loop(partial(_continues, max_depth), deeper, start)
+    level, node, action, to = jax.lax.while_loop(partial(_continues, max_depth), deeper, start)[:4]
     plgpu.store(depth.at[lane], level)
     plgpu.store(leaf.at[lane], node)
     plgpu.store(last.at[lane], action)
@@ -243,7 +243,7 @@ def _descend_many(
         none = _no_nodes(max_depth) if loops else None
         start = _Step(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0), none)
         going = partial(_continues, max_depth)
-        level, node, action, to, _ = jax.lax.while_loop(going, partial(deeper, turn), start)
+        level, node, action, to = jax.lax.while_loop(going, partial(deeper, turn), start)[:4]
         plgpu.store(depth.at[turn, lane], level)
         plgpu.store(leaf.at[turn, lane], node)
         plgpu.store(last.at[turn, lane], action)
