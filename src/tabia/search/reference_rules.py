@@ -29,7 +29,8 @@ def scores(rule: Rule, node: Node) -> Scores:
         case Puct():
             return puct(rule, node)
         case Uct():
-            return {action: uct(rule.c, node, edge) for action, edge in node.edges.items()}
+            score = uct if rule.untried_first else uct_with_untried
+            return {action: score(rule.c, node, edge) for action, edge in node.edges.items()}
         case MiniAlphaGo():
             return mini_alphago(rule, node)
         case Omc():
@@ -147,6 +148,11 @@ def untried_value(choice: UntriedValue, node: Node) -> float:
 def uct(c: float, node: Node, edge: Edge) -> float:
     """UCB1: v + c sqrt(log N / n), unvisited actions first; N counts the visits of all actions."""
     return edge.mean + c * math.sqrt(math.log(node.visits) / edge.visits) if edge.visits else math.inf
+
+
+def uct_with_untried(c: float, node: Node, edge: Edge) -> float:
+    """UCB1 with n + 1 for n and N + 1 for N; the value of an unvisited action is that of a loss."""
+    return (edge.mean if edge.visits else -1.0) + c * math.sqrt(math.log(node.visits + 1) / (edge.visits + 1))
 
 
 def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:
