@@ -152,7 +152,7 @@ def run_simulations(
 
 def _run_simulations(
     search: Search,
-    count: int,
+    count: Array | int,
     parameters: Any,
     tree: Tree,
     root: Root,

@@ -248,7 +248,7 @@ def test_space_presses_the_focused_button(look: Look, server: Server) -> None:
 def test_a_game_that_arrives_late_does_not_replace_a_new_one(look: Look, server: Server) -> None:
     screen, id = look(), server.game("connect4", (None, None), "4")
     waiting: list[Any] = []
-    screen.page.route(f"**/api/v1/games/{id}", lambda request: waiting.append(request))
+    screen.page.route(f"**/api/v1/games/{id}", lambda request: waiting.extend([request]))
     screen.open(f"#/play/{id}")
     screen.page.keyboard.press("n")
     screen.page.wait_for_selector('.play[data-status="ready"][data-ply="0"]')
