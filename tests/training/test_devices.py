@@ -124,7 +124,7 @@ def test_matches_have_the_same_games(runs: Runs) -> None:
 
 @pytest.mark.long
 def test_random_draws_of_search_and_self_play_do_not_depend_on_the_devices(tmp_path: Path) -> None:
-    """Revisits, noise, reused trees and random moves in self-play; rollouts with several leaves in a match."""
+    """Revisits, Dirichlet noise, reused trees and random moves in self-play; rollouts of several leaves in a match."""
     runs = run(tmp_path, MORE, "mcts:simulations=8,leaves=2")
     for name in ("1-then-4", "4-then-1", "4-then-4"):
         compare(runs, "1-then-1", name)
