@@ -7,12 +7,14 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import onnxruntime
 import optax
 import pytest
 from jax import Array
 from jax.typing import DTypeLike
 
 from tabia.networks import Folded, Network, NetworkError, Outputs, Tree, Variables
+from tabia.networks.onnx_graph import to_onnx
 from tabia.networks.presets import any_size, glimmerfors, mlp, schulte, tower
 
 from .reference import Reference
@@ -29,8 +31,9 @@ def network(request: pytest.FixtureRequest) -> Network:
 @partial(jax.jit, static_argnums=0)
 def both_ways(
     network: Network, variables: Variables, observations: Array
-) -> tuple[tuple[Outputs, Tree], tuple[Array, Array]]:
-    return network.apply(variables, observations), network.forward(network.fold(variables), observations)
+) -> tuple[tuple[Outputs, Tree], tuple[Array, Array], Folded]:
+    folded = network.fold(variables)
+    return network.apply(variables, observations), network.forward(folded, observations), folded
 
 
 @partial(jax.jit, static_argnums=(0, 3))
@@ -42,7 +45,7 @@ def folded_forward(
 
 def test_agrees_with_the_reference_before_and_after_folding(network: Network) -> None:
     variables, observations = trained(network), boards(network, 32)
-    (outputs, _), (logits, values) = both_ways(network, variables, observations)
+    (outputs, _), (logits, values), _ = both_ways(network, variables, observations)
     reference = Reference(network.config, *variables)
     for index, board in enumerate(np.asarray(observations[:5])):
         expected, raw = reference(board)
@@ -61,6 +64,22 @@ def test_agrees_with_the_reference_before_and_after_folding(network: Network) ->
     assert logits.shape == (32, network.num_actions)
     assert values.shape == (32, network.num_players)
     assert float(jnp.std(logits)) > 0.1  # the comparison is not trivial
+
+
+def test_onnx_graph_agrees_with_the_reference(network: Network) -> None:
+    variables, observations = trained(network), boards(network, 32)
+    _, expected, folded = both_ways(network, variables, observations)
+    model = to_onnx(network, folded, {}, version="1")
+    assert (model.ir_version, [(one.domain, one.version) for one in model.opset_import]) == (8, [("", 17)])
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(["logits", "values"], {"observation": np.asarray(observations)})
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    board = np.asarray(observations[3:4])  # the batch has any size
+    logits, values = session.run(["logits", "values"], {"observation": board})
+    reference, raw = Reference(network.config, *variables)(board[0])
+    np.testing.assert_allclose(logits[0], reference, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(values[0], _values(network, raw), atol=1e-4)
 
 
 def _values(network: Network, raw: np.ndarray) -> np.ndarray:
@@ -84,7 +103,7 @@ def test_variables_have_the_declared_names_and_shapes(network: Network) -> None:
 
 def test_half_precision_is_close(network: Network) -> None:
     variables, observations = trained(network), boards(network, 32)
-    _, (exact, _) = both_ways(network, variables, observations)
+    _, (exact, _), _ = both_ways(network, variables, observations)
     logits, values = folded_forward(network, variables, observations, jnp.bfloat16)
     assert logits.dtype == values.dtype == jnp.float32
     # bfloat16 has 8 significant bits; after a few layers the error is a few hundredths of the standard deviation.
@@ -92,7 +111,7 @@ def test_half_precision_is_close(network: Network) -> None:
 
 
 def test_an_untrained_network_is_indifferent(network: Network) -> None:
-    _, (logits, values) = both_ways(network, network.init(KEY), boards(network, 32))
+    _, (logits, values), _ = both_ways(network, network.init(KEY), boards(network, 32))
     assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
     assert float(jnp.abs(values).mean()) < 0.2
 

@@ -74,6 +74,31 @@ def test_half_precision_halves_the_file_and_is_float32_again(store: str, path: P
     assert same(load(path).weights, expected)
 
 
+def test_eight_bits_move_no_weight_by_more_than_half_a_step_of_its_channel(path: Path, saved: bytes) -> None:
+    variables = trained(NETWORK)
+    save(path, NETWORK, variables, store="int8")
+    kernels = sum(leaf.size for leaf in jax.tree.leaves(variables) if leaf.ndim > 1)
+    assert len(saved) - path.stat().st_size > 2.5 * kernels  # one byte instead of four, less the scales
+    for before, after in zip(jax.tree.leaves(variables), jax.tree.leaves(load(path).variables), strict=True):
+        assert after.dtype == jnp.float32
+        if before.ndim == 1:
+            np.testing.assert_array_equal(after, before.astype(jnp.float16))
+            continue
+        step = np.abs(before).max(axis=tuple(range(before.ndim - 1))) / 127
+        assert (np.abs(after - before) <= 0.5001 * step).all()  # 0.0001: rounding in float32
+
+
+def test_eight_bits_keep_zeros_and_their_own_rounding(path: Path) -> None:
+    variables = trained(NETWORK)
+    variables.params["stem"]["linear"]["kernel"] = variables.params["stem"]["linear"]["kernel"].at[..., 0].set(0.0)
+    save(path, NETWORK, variables, store="int8")
+    once = load(path).variables
+    assert not once.params["stem"]["linear"]["kernel"][..., 0].any()
+    before = path.read_bytes()
+    save(path, NETWORK, once, store="int8")
+    assert path.read_bytes() == before  # stored again, nothing moves
+
+
 def test_equal_weights_make_equal_files(path: Path, saved: bytes) -> None:
     save(path, NETWORK, trained(NETWORK), {"game": "tictactoe"})
     assert path.read_bytes() == saved
@@ -217,8 +242,8 @@ def test_metadata_must_be_json(path: Path) -> None:
 
 
 def test_an_unknown_type_is_refused(path: Path) -> None:
-    with pytest.raises(WeightsError, match="float32, float16, bfloat16; got 'int8'"):
-        save(path, NETWORK, trained(NETWORK), store="int8")
+    with pytest.raises(WeightsError, match="float32, float16, bfloat16, int8; got 'int4'"):
+        save(path, NETWORK, trained(NETWORK), store="int4")
 
 
 WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
@@ -235,6 +260,9 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a block more": (lambda m: m["network"]["config"].update(blocks=2), "block2.first.linear.kernel is missing"),
     "a tensor more": (lambda m: m["tensors"].update(x=m["tensors"]["stem.linear.kernel"]), "x does not belong"),
     "other type": (lambda m: m["tensors"]["stem.linear.kernel"].update(stored="float16"), "disagree about the tensor"),
+    "8 bits without scales": (lambda m: m["tensors"]["stem.linear.kernel"].update(stored="int8"), "scale is missing"),
+    "8 bits without channels": (lambda m: m["tensors"]["stem.norm.bias"].update(stored="int8"), "no channels to scale"),
+    "8 bits in memory": (lambda m: m["tensors"]["stem.norm.bias"].update(memory="int8"), "names the type 'int8'"),
     "unknown type": (lambda m: m["tensors"]["stem.linear.kernel"].update(stored="object"), "names the type 'object'"),
     "kind of weights": (lambda m: m.update(holds="code"), "It holds 'code'"),
     "hash": (lambda m: m.update(sha256="0" * 64), "SHA-256"),

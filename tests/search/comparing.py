@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.search.proofs import exact_records
 from tabia.search.reference import Node
 from tabia.search.rules import Gumbel, Rule
 from tabia.search.rules.rule import Recommendation, Root
@@ -54,8 +55,8 @@ class ByLane(Rule):
 
 
 def lane_of(tree: Tree, lane: int) -> np.ndarray:
-    """One tree's records [N, A + 1, 4]."""
-    return np.asarray(tree.records[:, lane])
+    """One tree's records [N, A + 1, 4], in which proven actions have their exact value."""
+    return np.asarray(exact_records(tree)[:, lane])
 
 
 def differences(records: np.ndarray, root: Node) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, descent, device
 from tabia.search.descent import Path, on_path
 from tabia.search.rules import Rule
 from tabia.search.rules.puct import Reduced, as_parent
-from tabia.search.tree import TOTAL, VALUE, VISITS, Tree
+from tabia.search.tree import LINK, TOTAL, VALUE, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
 from .toy_games import Race
@@ -82,6 +83,29 @@ def test_descent_matches_xla(name: str, rule: Rule, trees: dict[str, Tree]) -> N
     same_paths(jax.tree.map(lambda leaf: leaf[None], plain), jax.tree.map(lambda leaf: leaf[None], kernel))
 
 
+def with_loops(tree: Tree) -> Tree:
+    """The tree with a third of its links to nodes near the root, as if positions repeated: some paths end in a loop."""
+    rng = np.random.default_rng(2)
+    records = np.array(tree.records)
+    links = records[:, :, :-1, LINK]
+    changed = (links >= 0) & (rng.random(links.shape) < 1 / 3)
+    links[changed] = rng.integers(0, 5, changed.sum())  # the root and nodes near it
+    prints = jnp.zeros((*tree.records.shape[:2], 2), jnp.uint32)
+    return tree._replace(records=jnp.asarray(records), prints=prints)
+
+
+@pytest.mark.parametrize("rule", [Puct(), Uct(untried_first=False)], ids=names)
+def test_descent_through_loops_matches_xla(rule: Rule, trees: dict[str, Tree]) -> None:
+    tree = with_loops(trees["connect4"])
+    plain = descent.descend(tree, first_moves(tree), rule, max_depth=DEPTH)
+    kernel = kernels.descend(tree, first_moves(tree), rule, max_depth=DEPTH, interpret=True)
+    same_paths(jax.tree.map(lambda leaf: leaf[None], plain), jax.tree.map(lambda leaf: leaf[None], kernel))
+    stopped = (np.asarray(plain.link) >= 0) & (np.asarray(plain.depth) < DEPTH)
+    assert 3 <= stopped.sum() < BATCH  # some paths end in a loop, some do not
+    _, paths, _ = descent.descend_many(tree, rule, leaves=LEAVES, max_depth=DEPTH)
+    same_paths(paths, kernels.descend_many(tree, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True)[1])
+
+
 @pytest.mark.parametrize("name", ["connect4", "race"])
 def test_backup_matches_xla(name: str, trees: dict[str, Tree]) -> None:
     tree = trees[name]
@@ -143,19 +167,21 @@ def test_descent_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "leaves", "parts"),
+    ("rule", "options", "parts"),
     [
-        (Gumbel(), 1, ("tabia_descend", "tabia_backup")),
-        (Puct(), 4, ("tabia_descend_many", "tabia_backup_many")),
-        (Gumbel(), 4, ("tabia_descend", "tabia_backup_many")),
+        (Gumbel(), {}, ("tabia_descend", "tabia_backup")),
+        (Puct(), {"leaves": 4}, ("tabia_descend_many", "tabia_backup_many")),
+        (Gumbel(), {"leaves": 4}, ("tabia_descend", "tabia_backup_many")),
+        (Puct(), {"cut_loops": True}, ("tabia_descend", "tabia_backup")),
+        (Puct(), {"transpositions": True, "leaves": 4}, ("tabia_descend_many", "tabia_backup_many")),
     ],
-    ids=["one leaf", "four leaves", "four of Gumbel's"],
+    ids=["one leaf", "four leaves", "four of Gumbel's", "loops", "four leaves of a graph"],
 )
 def test_a_whole_search_lowers_for_cuda(
-    rule: Rule, leaves: int, parts: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    rule: Rule, options: dict[str, Any], parts: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device, "_on_gpu", lambda: True)
-    search = Search(CONNECT, random_network(CONNECT), 8, rule, leaves=leaves)
+    search = Search(CONNECT, random_network(CONNECT), 8, rule, **options)
     states = random_positions(CONNECT, BATCH, seed=3, most_moves=6)
     whole = jax.jit(search.run_unchecked).trace(random_weights(CONNECT), states, jax.random.key(0))
     text = whole.lower(lowering_platforms=("cuda",)).as_text()

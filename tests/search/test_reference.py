@@ -38,6 +38,8 @@ RULES = ByLane(
         Puct(base=50.0),
         Uct(),
         Uct(c=0.5),
+        Uct(c=3.0, untried_first=False),
+        Uct(c=0.0, untried_first=False),
         Omc(),
         Pbbm(),
         MiniAlphaGo(),

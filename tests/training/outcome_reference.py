@@ -16,6 +16,7 @@ class Ply:
     scores: np.ndarray | None = None  # [P] if the move ended the game
     valued: bool = True  # whether there was a search: a teacher gives no values
     resigned: bool = False  # whether the game was resigned there
+    proven: bool = False  # whether the search proved its values
 
 
 @dataclass
@@ -36,14 +37,15 @@ class Game:
     def outcome(self, index: int, td_lambda: float) -> np.ndarray | None:
         """The value target of a position; None while it is unknown.
 
-        It follows the game up to the first random move, whose search value is then the end, or up to the game's own
-        end. On the way each search value has weight (1 - lambda) of what is left, and the end has the rest.
+        It follows the game up to the first random move or proven position, whose search value is then the end, or up to
+        the game's own end. On the way each search value has weight (1 - lambda) of what is left, and the end has the
+        rest.
         """
         total, left = np.zeros_like(self.plies[index].values, np.float64), 1.0
         for step, ply in enumerate(self.plies[index:]):
             if step and ply.valued:
                 total, left = total + (1 - td_lambda) * left * ply.values, td_lambda * left
-            if ply.explored:
+            if ply.explored or ply.proven:
                 return total + left * ply.values if ply.valued else None
             if ply.scores is not None:
                 return total + left * ply.scores

@@ -19,8 +19,8 @@ REACH = LONGEST + CHUNK
 class Lane:
     """Made-up games one after the other, as the reference keeps them."""
 
-    def __init__(self, dice: np.random.Generator, seats: int) -> None:
-        self.dice, self.seats = dice, seats
+    def __init__(self, dice: np.random.Generator, seats: int, *, proves: bool = False) -> None:
+        self.dice, self.seats, self.proves = dice, seats, proves
         self.games: list[Game] = []
         self.rows: list[tuple[Game, int]] = []  # per row: the game and the index in it
         self.length = 0
@@ -39,6 +39,7 @@ class Lane:
             scores=scores,
             valued=bool(self.dice.random() < 0.7),
         )
+        ply.proven = self.proves and ply.valued and bool(self.dice.random() < 0.2)
         game.plies.append(ply)
         self.rows.append((game, len(game.plies) - 1))
         return ply
@@ -70,15 +71,16 @@ def chunk(lanes: list[Lane], first: int) -> Plies:
         explored=np.array([[ply.explored for ply in line] for line in grid]),
         ply=np.zeros(shape, np.int32),
         opening=np.zeros(shape, np.int32),
+        proven=np.array([[ply.proven for ply in line] for line in grid]) if lanes[0].proves else None,
     )
     return jax.tree.map(jnp.asarray, plies)
 
 
-@pytest.mark.parametrize(("seats", "td_lambda"), [(2, 1.0), (3, 0.8)])
-def test_outcomes_match_the_reference(seats: int, td_lambda: float) -> None:
+@pytest.mark.parametrize(("seats", "td_lambda", "proves"), [(2, 1.0, False), (3, 0.8, False), (2, 0.8, True)])
+def test_outcomes_match_the_reference(seats: int, td_lambda: float, proves: bool) -> None:
     """Games span iterations, the buffer is overwritten several times, random moves and a teacher's come anywhere."""
     dice = np.random.default_rng(seats)
-    lanes = [Lane(dice, seats) for _ in range(LANES)]
+    lanes = [Lane(dice, seats, proves=proves) for _ in range(LANES)]
     buffer, became = None, np.zeros((40 * CHUNK, LANES), int)
     before = np.zeros((40 * CHUNK, LANES), bool)
     for number in range(40):

@@ -106,7 +106,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
 
 def _learner(plan: Plan, state: State, repeats: int) -> Row:
     settings = plan.config.learner
-    buffer = _filled(plan, state)
+    buffer = filled(plan, state)
 
     def learn() -> Any:
         fresh = jax.tree.map(jnp.copy, state.train_state)
@@ -118,7 +118,7 @@ def _learner(plan: Plan, state: State, repeats: int) -> Row:
     return _row("learner", ours / 1e12, "bare convolutions", bare / 1e12, unit="Tflop/s")
 
 
-def _filled(plan: Plan, state: State) -> replay.ReplayBuffer:
+def filled(plan: Plan, state: State) -> replay.ReplayBuffer:
     """A replay buffer full of plies that are ready to learn from."""
     shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.boards[0].lanes, jax.random.key(0))[1]
     buffer = replay.make_buffer(shapes, plan.rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import printing
-from tabia.cli.options import GameId, Json, PlayerSpec, Seed
+from tabia.cli.options import Devices, GameId, Json, PlayerSpec, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.accuracy import Agreement, Group
@@ -56,6 +56,7 @@ def accuracy(
     losable: Losable = None,
     every: Every = False,
     seed: Seed = 0,
+    devices: Devices = None,
     as_json: Json = False,
 ) -> None:
     """Compare a player with perfect play: moves that keep the value, fastest wins, mean loss, and reported values.

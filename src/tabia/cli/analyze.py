@@ -10,7 +10,7 @@ import typer
 
 from tabia.cli import printing
 from tabia.cli.games import status
-from tabia.cli.options import GameId, Json, Moves, Seed
+from tabia.cli.options import Devices, GameId, Json, Moves, Seed
 from tabia.cli.printing import escape
 from tabia.core.text import printable, quote
 
@@ -48,6 +48,7 @@ def analyze(
     trace: Trace = None,
     as_json: Json = False,
     batch: Batch = 1024,
+    devices: Devices = None,
     seed: Seed = 0,
 ) -> None:
     """Show what a player thinks of a position: its move, policy, visits, values, and the line it expects.

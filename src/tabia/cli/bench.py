@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from tabia.cli import printing
-from tabia.cli.options import Json, JsonLines, ReportOut
+from tabia.cli.options import Changes, Json, JsonLines, ReportOut
 
 if TYPE_CHECKING:
     from tabia.benchmarks.report import Row
@@ -243,6 +244,61 @@ def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
                 for row in rows
             ),
         )
+
+
+@app.command("scaling")
+def scaling(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(metavar="[RECIPE]", help="The recipe to measure.", show_default="as in bench training"),
+    ] = None,
+    changes: Changes = None,
+    actors: Annotated[list[int] | None, typer.Option(min=1, help="Actors to predict; repeat for more.")] = None,
+    devices: Annotated[list[int] | None, typer.Option(min=1, help="Devices to predict; repeat for more.")] = None,
+    gigabits: Annotated[float, typer.Option(min=0.001, help="Gigabits per second of the learner's link.")] = 10.0,
+    milliseconds: Annotated[float, typer.Option(min=0.0, help="Latency of that link.")] = 1.0,
+    device_gigabits: Annotated[
+        float, typer.Option(min=0.001, help="Gigabits per second between devices of one machine.")
+    ] = 1000.0,
+    shared_cores: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cores that all share, if they run on one machine.", show_default="each has its own"),
+    ] = None,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
+) -> None:
+    """Measure the costs of an iteration on one device, and predict its time on several devices or actors.
+
+    The first row is the plain loop. Devices share one program; actors play while one learner learns. On a CPU, each
+    device or actor is one core. The model and how well it predicts are described in docs/explanation/scaling.md.
+
+    Examples:
+      [bold]tabia bench scaling --actors 2 --devices 4 --shared-cores 2[/]
+      [bold]tabia bench scaling connect4-gpu --actors 8 --actors 64 --gigabits 100[/]
+    """
+    from tabia.benchmarks import scaling as benchmark
+    from tabia.cluster.model import Link
+
+    found = benchmark.measure(benchmark.configuration(recipe, changes or []))
+    predicted = benchmark.predict(
+        found,
+        actors=actors or (1, 2, 4, 8),
+        devices=devices or (2, 4, 8),
+        link=Link(gigabits * 1e9 / 8, milliseconds / 1e3),
+        device_link=Link(device_gigabits * 1e9 / 8),
+        cores=math.inf if shared_cores is None else shared_cores,
+    )
+    rows = list(predicted)
+    everything: list[Row] = [found, *rows]
+    _collect(everything, benchmark.METHOD, out, as_json=as_json)
+    if as_json:
+        return
+    _print_table(("cost",), ("value",), benchmark.cost_cells(found))
+    _print_table(
+        ("predicted", "bound by"),
+        ("iteration, s", "self-play, s", "learner, s", "link, s", "stale", "positions/s", "speedup"),
+        (row.cells for row in rows),
+    )
 
 
 @app.command("first-move")

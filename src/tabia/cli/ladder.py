@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from tabia.cli import printing
 from tabia.cli.match import saving, watch_all
-from tabia.cli.options import GameId, Json, OpeningMoves, RecordsOut, Seed
+from tabia.cli.options import Devices, GameId, Json, OpeningMoves, RecordsOut, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation import Record
@@ -43,6 +43,7 @@ def ladder(
     seed: Seed = 0,
     out: RecordsOut = None,
     file: File = Path("ladder.toml"),
+    devices: Devices = None,
     as_json: Json = False,
 ) -> None:
     """Measure a ladder of opponents for a game, 100 to 300 Elo apart, with random at 0, and write ladder.toml.

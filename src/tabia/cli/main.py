@@ -16,6 +16,8 @@ from tabia.cli import (
     analyze,
     bench,
     doctor,
+    engine,
+    export,
     games,
     illegal,
     interrupts,
@@ -52,6 +54,8 @@ serve.app.command("recount")(serve_recount.recount)
 app.add_typer(serve.app, name="serve", rich_help_panel=_PLAY)
 app.command("analyze", rich_help_panel=_PLAY)(analyze.analyze)
 app.command("analyse", hidden=True)(analyze.analyze)
+app.command("gtp", rich_help_panel=_PLAY)(engine.gtp)
+app.command("uci", rich_help_panel=_PLAY)(engine.uci)
 app.command("match", rich_help_panel=_MEASURE)(match.match)
 app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
@@ -69,6 +73,7 @@ app.command("games", rich_help_panel=_GAMES)(games.games)
 app.command("show", rich_help_panel=_GAMES)(games.show)
 app.command("check", rich_help_panel=_GAMES)(games.check)
 app.command("agents", rich_help_panel=_GAMES)(agents.agents)
+app.command("export", rich_help_panel=_GAMES)(export.export)
 app.command("doctor", rich_help_panel=_GAMES)(doctor.doctor)
 
 

@@ -37,10 +37,33 @@ OpeningMoves = Annotated[
 RecordsOut = Annotated[
     Path | None, typer.Option("--out", help="Save the games in this file; the same command resumes from it.")
 ]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
+]
 CountRepeats = Annotated[bool, typer.Option("--count-repeats", help="Count every game, equal ones too.")]
 Anchor = Annotated[str | None, typer.Option(help="The player with a fixed rating.", show_default="the first player")]
 AnchorElo = Annotated[float, typer.Option(help="The rating of the anchor.")]
 
+
+def _use_devices(context: typer.Context, wanted: str | None) -> str | None:
+    """Use the devices while the command runs."""
+    if wanted is not None:
+        from tabia.core import devices
+
+        context.with_resource(devices.using(wanted))
+    return wanted
+
+
+Devices = Annotated[
+    str | None,
+    typer.Option(
+        "--devices",
+        metavar="all|N",
+        callback=_use_devices,
+        help="Split batches over all devices of this machine, or over N of them.",
+        show_default="1",
+    ),
+]
 RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="HOST:PORT|local", help="Use a Ray cluster, or start one on this machine."),

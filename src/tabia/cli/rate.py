@@ -10,7 +10,7 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Json, PairingGames, RecordsOut, RunGame, Seed
+from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Devices, Json, PairingGames, RecordsOut, RunGame, Seed
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def rate(
     out: RecordsOut = None,
     game: RunGame = None,
     count_repeats: CountRepeats = False,
+    devices: Devices = None,
     as_json: Json = False,
 ) -> None:
     """Rate the players of recorded games, or the checkpoints of a run in a tournament, with 95% intervals.

@@ -10,7 +10,18 @@ import typer
 
 from tabia.cli import interrupts, printing
 from tabia.cli.actors import Place, place
-from tabia.cli.options import ActorDevices, Actors, GameId, Json, JsonLines, RayAddress, RunGame, RunPath
+from tabia.cli.options import (
+    ActorDevices,
+    Actors,
+    Changes,
+    Devices,
+    GameId,
+    Json,
+    JsonLines,
+    RayAddress,
+    RunGame,
+    RunPath,
+)
 from tabia.cli.printing import escape
 from tabia.core.text import printable
 
@@ -28,9 +39,6 @@ Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this man
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed of the run.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-]
 PlayerFiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,6 +61,7 @@ def train(
     changes: Changes = None,
     tensorboard: Events = None,
     estimate: Estimate = False,
+    devices: Devices = None,
     ray: RayAddress = None,
     actors: Actors = None,
     actor_devices: ActorDevices = None,
@@ -65,6 +74,7 @@ def train(
       [bold]tabia train connect4 --recipe connect4-laptop --minutes 60[/]
       [bold]tabia train othello --set search.simulations=64 --set network.blocks=8[/]
       [bold]tabia train connect4 --estimate[/]
+      [bold]tabia train connect4 --devices all[/]
       [bold]tabia train connect4 --ray local --actors 2[/]
     """
     from tabia.training.evaluate import opponents
@@ -89,6 +99,7 @@ def resume(
     game: RunGame = None,
     players: PlayerFiles = None,
     tensorboard: Events = None,
+    devices: Devices = None,
     ray: RayAddress = None,
     actors: Actors = None,
     actor_devices: ActorDevices = None,
@@ -129,6 +140,7 @@ def report(
     path: RunPath,
     rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
     game: RunGame = None,
+    devices: Devices = None,
 ) -> None:
     """Write report.md and its figures for a run."""
     from tabia.training.report.report import write_report
@@ -171,7 +183,7 @@ def recipes(as_json: Json = False) -> None:
     typer.echo("\nUse one with `tabia train GAME --recipe NAME`, and change settings with --set.", err=True)
 
 
-def prove(game_id: GameId, player: Steady, as_json: Json = False) -> None:
+def prove(game_id: GameId, player: Steady, devices: Devices = None, as_json: Json = False) -> None:
     """Play every possible line of the opponents against a player; exit with code 1 if any beats it.
 
     Example: [bold]tabia prove tictactoe network:runs/tictactoe[/]

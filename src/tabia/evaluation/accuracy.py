@@ -20,7 +20,7 @@ from tabia.games.game import Game, State
 from tabia.games.history import History
 from tabia.players import perfect
 from tabia.players.perfect import Oracle, Truth
-from tabia.players.player import Choice, Player
+from tabia.players.player import Choice, Player, choose
 
 _BATCH = 256
 _BINS = 10
@@ -129,7 +129,7 @@ def _choose(player: Player, positions: PositionSet, rows: np.ndarray, key: jax.A
     """The player's choice in these positions; the last batch is padded to the size of the others."""
     padded = np.minimum(np.arange(rows[0], rows[0] + min(_BATCH, len(positions))), rows[-1])
     states = jax.tree.map(jnp.asarray, positions.rows(padded))
-    return player.choose(states, key, jnp.asarray(positions.plies[padded], jnp.int32))
+    return choose(player, states, key, jnp.asarray(positions.plies[padded], jnp.int32))
 
 
 def _without_history(game: Game, states: State) -> State:

@@ -19,7 +19,7 @@ from jax import Array
 from tabia.core import batching
 from tabia.core.errors import TabiaError
 from tabia.games.game import Game, State
-from tabia.players.player import Player
+from tabia.players.player import Player, choose
 
 OnPlies = Callable[[int], object]
 """Receives the number of plies played so far."""
@@ -94,7 +94,7 @@ def _results(scores: np.ndarray, seat: int) -> np.ndarray:
 def _answers(player: Player, states: State, rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
     """bool[rows, A]: the player's move in each position."""
     asked = _padded(batching.take(states, rows), len(rows))
-    actions = np.asarray(player.choose(asked, jax.random.key(0)).actions)[: len(rows)]
+    actions = np.asarray(choose(player, asked, jax.random.key(0)).actions)[: len(rows)]
     chosen = np.zeros((len(rows), legal.shape[1]), bool)
     chosen[np.arange(len(rows)), actions] = True
     if not (chosen & legal[rows]).any(axis=1).all():

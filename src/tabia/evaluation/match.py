@@ -12,13 +12,14 @@ interrupted and resumed or not.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import jax
+from jax import Array
 
-from tabia.evaluation.batch import SMALLEST, GameBatch, GameInProgress, query_size
+from tabia.evaluation.batch import SMALLEST, GameBatch, GameInProgress, Incident, query_size
 from tabia.evaluation.records import Record, replay
 from tabia.evaluation.results import round_score
 from tabia.evaluation.rounds import MatchError, Opening, draw_openings, seatings
@@ -32,6 +33,9 @@ from tabia.search.memory import Need
 
 Watch = Callable[[Sequence[Record]], None]
 """Receives all records so far after every step, unfinished games included."""
+
+GameKey = tuple[int, tuple[str, ...]]
+"""Which game of a match a record is: its round and the players in their seats."""
 
 Enough = Callable[[Sequence[Record]], bool]
 """Whether these records, all finished, are enough; called between batches."""
@@ -88,6 +92,12 @@ class Match:
     def rounds_per_batch(self) -> int:
         """The number of rounds played side by side."""
         return min(self.rounds, max(1, self.batch // len(self.seatings)))
+
+    @property
+    def batches(self) -> list[range]:
+        """The rounds of each batch, counted from 0; batches do not depend on each other."""
+        size = self.rounds_per_batch
+        return [range(first, min(first + size, self.rounds)) for first in range(0, self.rounds, size)]
 
     @property
     def total(self) -> int:
@@ -167,17 +177,19 @@ class PlayedMatch:
     records: list[Record] = field(default_factory=list)  # of rounds 1 to `rounds`, all finished, duplicates included
     rounds: int = 0
     verdict: bool | None = None
+    incidents: list[Incident] = field(default_factory=list)  # of players that follow games
 
 
 def play(
     match: Match, *, done: Sequence[Record] = (), watch: Watch | None = None, enough: Enough = lambda records: False
 ) -> PlayedMatch:
     """Play a match, or the rest of it after the games `done`; start no further batch once the records are `enough`."""
-    progress = _Progress(match)
-    pending = {(record.round, record.players): record for record in done}
+    progress = RoundCounter(match)
+    pending = by_game(done)
     records: list[Record] = []
-    for first in range(0, match.rounds, match.rounds_per_batch):
-        batch = _make_batch(match, range(first, min(first + match.rounds_per_batch, match.rounds)), pending)
+    incidents: list[Incident] = []
+    for rounds in match.batches:
+        batch = _make_batch(match, rounds, pending)
         while progress.verdict is None:
             now = [*records, *(game.record for game in batch.games)]
             progress.update(now)
@@ -187,28 +199,42 @@ def play(
                 break
             batch.step()
         records += [game.record for game in batch.games]
+        incidents += batch.incidents
         if progress.verdict is not None or enough(records):
             break
     counted = [record for record in records if record.round <= progress.rounds]
-    return PlayedMatch(counted, progress.rounds, progress.verdict)
+    return PlayedMatch(counted, progress.rounds, progress.verdict, incidents)
 
 
-def _make_batch(match: Match, rounds: range, pending: dict[tuple[int, tuple[str, ...]], Record]) -> GameBatch:
-    """The games of these rounds, resumed from their pending records."""
-    games = []
-    for game in (game for round_ in rounds for game in match.new_games(round_)):
+def by_game(records: Iterable[Record]) -> dict[GameKey, Record]:
+    """The records of a match by round and seating."""
+    return {(record.round, record.players): record for record in records}
+
+
+def unplayed_games(match: Match, rounds: range, pending: Mapping[GameKey, Record]) -> list[GameInProgress]:
+    """The games of these rounds (counted from 0), resumed from their pending records."""
+    games = [game for round_ in rounds for game in match.new_games(round_)]
+    for game in games:
         before = pending.get((game.record.round, game.record.players))
         if before is not None:
             played = [] if before.finished else list(replay(match.game, before).actions)
             if not before.finished and played[: game.record.opening] != game.actions:
                 raise MatchError(f"The game of round {before.round} cannot be resumed: it has another opening.")
             game.record, game.actions = before, played
-        games.append(game)
-    key = jax.random.fold_in(jax.random.key(match.seed), rounds.start)
-    return GameBatch(match.game, match.players, games, key, smallest=match.smallest)
+    return games
 
 
-class _Progress:
+def batch_key(seed: int, first: int) -> Array:
+    """The random key of the batch that starts with round number `first`, counted from 0."""
+    return jax.random.fold_in(jax.random.key(seed), first)
+
+
+def _make_batch(match: Match, rounds: range, pending: Mapping[GameKey, Record]) -> GameBatch:
+    games = unplayed_games(match, rounds, pending)
+    return GameBatch(match.game, match.players, games, batch_key(match.seed, rounds.start), smallest=match.smallest)
+
+
+class RoundCounter:
     """Counts finished rounds in order and passes the score of each to the sequential test."""
 
     def __init__(self, match: Match) -> None:
@@ -230,7 +256,8 @@ class _Progress:
                 return
             self.rounds += 1
             if self._test is not None:
-                fresh = [record for record in latest if not (self._unique and record.same in self._seen)]
-                self._seen.update(record.same for record in latest)
+                counted = [record for record in latest if record.counts]
+                fresh = [record for record in counted if not (self._unique and record.same in self._seen)]
+                self._seen.update(record.same for record in counted)
                 if fresh:
                     self._test.add(round_score(self._game, fresh, self._first))

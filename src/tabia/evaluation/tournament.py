@@ -96,9 +96,7 @@ def pairings(count: int, nearest: int | None = None) -> list[tuple[int, int]]:
 def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watch: Watch | None = None) -> list[Record]:
     """Play a tournament, or the rest of it after the games `done`."""
     records: list[Record] = []
-    before: dict[frozenset[str], list[Record]] = {}
-    for record in done:
-        before.setdefault(frozenset(record.players), []).append(record)
+    before = by_pairing(done)
     for match in tournament.matches:
         known = before.get(frozenset(match.specs), [])
         if len(known) == match.total and all(record.finished for record in known):
@@ -106,6 +104,14 @@ def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watc
         else:
             records += play(match, done=known, watch=_after(records, watch)).records
     return records
+
+
+def by_pairing(records: Sequence[Record]) -> dict[frozenset[str], list[Record]]:
+    """The records of a tournament by the players that met."""
+    found: dict[frozenset[str], list[Record]] = {}
+    for record in records:
+        found.setdefault(frozenset(record.players), []).append(record)
+    return found
 
 
 def _after(earlier: Sequence[Record], watch: Watch | None) -> Watch | None:

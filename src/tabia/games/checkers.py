@@ -105,6 +105,11 @@ class Checkers(Game):
     def scores(self, state: State) -> Array:
         return jnp.where(_lost(state), jnp.where(jnp.arange(2) == state.seat, -1.0, 1.0), 0.0)
 
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        sides = [f"{kind} of {side}" for side in ("the mover", "the next seat") for kind in ("men", "kings")]
+        return (*sides, "the piece that must jump on", "moves without progress, divided by their limit")
+
     def observe(self, state: State, seat: Array | None = None) -> Array:
         """My men and kings, the other seat's men and kings, the piece that must jump on, how near a draw is."""
         own, other, kings, jumper = state.own, state.other, state.kings, state.jumper

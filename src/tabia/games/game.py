@@ -81,6 +81,14 @@ class Game(abc.ABC):
         """Height, width and planes of an observation."""
 
     @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What each plane of an observation shows; numbers where the game does not say."""
+        planes = self.observation_shape[2]
+        if planes == self.num_players:
+            return tuple(f"pieces of {relative_seat(seat)}" for seat in range(planes))
+        return tuple(f"plane {number} of {planes}" for number in range(1, planes + 1))
+
+    @property
     @abc.abstractmethod
     def max_moves(self) -> int:
         """The most steps that a game can have."""
@@ -226,6 +234,15 @@ class Game(abc.ABC):
         """Scores scaled to [-1, 1], the range of search and networks."""
         low, high = self.score_range
         return (scores - low) * (2.0 / (high - low)) - 1.0
+
+
+def relative_seat(distance: int) -> str:
+    """The seat this many places after the mover, in words.
+
+    >>> [relative_seat(distance) for distance in range(3)]
+    ['the mover', 'the next seat', 'the seat 2 after the mover']
+    """
+    return ("the mover", "the next seat")[distance] if distance < 2 else f"the seat {distance} after the mover"
 
 
 def _words(leaf: Array) -> Array:

@@ -88,6 +88,11 @@ class History(Game):
         height, width, planes = self.game.observation_shape
         return (height, width, planes * self.history)
 
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        when = ("now", "1 move ago", *(f"{moves} moves ago" for moves in range(2, self.history)))[: self.history]
+        return tuple(f"{name}, {moment}" for moment in when for name in self.game.plane_names)
+
     def init(self, key: Key) -> State:
         now = self.game.init(key)
         past = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.history - 1, *leaf.shape)), now)

@@ -60,6 +60,12 @@ class Session:
         return cls(game, seed, (), (_on_host(first(jax.random.key(seed))),))
 
     @classmethod
+    def from_state(cls, game: Game, state: State, *, seed: int = 0) -> Session:
+        """A game that begins in any position; its seed and moves alone do not determine it."""
+        key, _ = jax.random.split(jax.random.key(seed))
+        return cls(game, seed, (), (_on_host(_position(game)(key, state)),))
+
+    @classmethod
     def from_moves(cls, game: Game, text: str, *, seed: int = 0) -> Session:
         """The game that a text records; GameError gives the number of a move that cannot be played.
 
@@ -276,12 +282,20 @@ def _on_host(position: _Position) -> _Position:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(game: Game) -> tuple[Callable[..., _Position], Callable[..., _Position]]:
-    """The first position from a key, and the next from key, state and action."""
+def _position(game: Game) -> Callable[..., _Position]:
+    """The position of a key and a state."""
 
     def position(key: Array, state: State) -> _Position:
         facts = (game.legal(state), game.mover(state), game.over(state), game.scores(state))
         return _Position(key, state, *facts)  # type: ignore[arg-type]
+
+    return jax.jit(position)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(game: Game) -> tuple[Callable[..., _Position], Callable[..., _Position]]:
+    """The first position from a key, and the next from key, state and action."""
+    position = _position(game)
 
     def first(key: Array) -> _Position:
         key, used = jax.random.split(key)

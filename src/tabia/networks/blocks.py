@@ -3,7 +3,6 @@
 To add a block, write its class here and use it in `make_trunk`; a setting that switches it on goes to `config.py`.
 Parameters are named by layer: `block1.first` and `block1.second` are the convolutions of the first residual block;
 `block3.look` and `block3.tell` those of a global pooling branch. Weights files use these names.
-Axis letters: B batch, H rows, W columns, F features.
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-import jax.numpy as jnp
-from jax import Array
-
 from tabia.networks.config import NetworkConfig
 from tabia.networks.layers import Layer, Shape
-from tabia.networks.passes import Pass
+from tabia.networks.passes import Features, Pass
 
 
 class Step(NamedTuple):
@@ -50,7 +46,7 @@ class Block(Protocol):
     def output_shape(self, shape: Shape) -> Shape:
         """The shape of one position's features after the block."""
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         """The features of a batch after the block."""
 
     def figure(self) -> Figure:
@@ -78,11 +74,9 @@ class Style:
             dropout=config.dropout,
         )
 
-    def act(self, x: Array) -> Array:
+    def act(self, x: Features, run: Pass[Features]) -> Features:
         """The activation function."""
-        if self.activation == "relu":
-            return jnp.maximum(x, 0)
-        return jnp.where(x >= 0, x, self.slope * x)
+        return run.relu(x) if self.activation == "relu" else run.leaky_relu(x, self.slope)
 
     def normalized(
         self, name: str, inputs: int, outputs: int, *, kernel: int = 0, columns: int = 0, gain: float = 2.0
@@ -101,16 +95,6 @@ class Style:
     def activation_and_dropout(self) -> tuple[str, ...]:
         """What follows a dense layer, in words."""
         return (self.activation_name, f"{self.dropout:.0%} dropout") if self.dropout else (self.activation_name,)
-
-
-def pool(x: Array) -> Array:
-    """Mean and maximum over the board, [B, H, W, F] -> [B, 2F]."""
-    return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
-
-
-def flatten(x: Array) -> Array:
-    """All features of a position in one axis, [B, ...] -> [B, F]."""
-    return x.reshape(x.shape[0], -1)
 
 
 @dataclass(frozen=True)
@@ -135,8 +119,8 @@ class ConvBlock:
     def output_shape(self, shape: Shape) -> Shape:
         return (*shape[:-1], self.filters)
 
-    def __call__(self, x: Array, run: Pass) -> Array:
-        return self.style.act(run(self.conv, x))
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
+        return self.style.act(run(self.conv, x), run)
 
     def figure(self) -> Figure:
         return Figure((Step(self.conv, after=(self.style.activation_name,)),))
@@ -187,12 +171,12 @@ class ResidualBlock:
     def output_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         act = self.style.act
         y = run(self.first, x)
         if self.pooling:
-            y = y + run(self.shift, pool(act(run(self.pooled, x))))[:, None, None, :]
-        return act(x + run(self.second, act(y)))
+            y = run.add_to_cells(y, run(self.shift, run.pool(act(run(self.pooled, x), run))))
+        return act(run.add(x, run(self.second, act(y, run))), run)
 
     def figure(self) -> Figure:
         act = self.style.activation_name
@@ -222,10 +206,10 @@ class DenseBlock:
     def output_shape(self, shape: Shape) -> Shape:
         return (self.units,)
 
-    def __call__(self, x: Array, run: Pass) -> Array:
-        x = flatten(x)
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
+        x = run.flatten(x)
         y = run(self.dense, x)
-        return run.dropout(self.style.act(x + y if self.skip else y))
+        return run.dropout(self.style.act(run.add(x, y) if self.skip else y, run))
 
     def figure(self) -> Figure:
         title = "{}, added to its input" if self.skip else "{}"

@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from jax import Array
-
 from tabia.networks.blocks import Figure, Step, Style
 from tabia.networks.config import NetworkConfig
 from tabia.networks.layers import Layer, Shape
-from tabia.networks.passes import Pass
+from tabia.networks.passes import Features, Pass
 
 SMALL_GAIN = 0.002
 """For output layers: an untrained network finds all moves nearly equal and all values near 0."""
@@ -58,9 +56,9 @@ class HeadContext:
         """A dense layer of a head: never normalized, and in float32."""
         return Layer(name, inputs, outputs, bias=self.config.bias, exact=True, gain=gain)
 
-    def act(self, x: Array) -> Array:
+    def act(self, x: Features, run: Pass[Features]) -> Features:
         """What follows the 1 x 1 convolution."""
-        return self.style.act(x) if self.config.head_norm else x
+        return self.style.act(x, run) if self.config.head_norm else x
 
     def conv_step(self, conv: Layer) -> Step:
         """The 1 x 1 convolution in a figure."""
@@ -88,7 +86,7 @@ class DrawnHead(Head, Protocol):
 class PolicyHead(DrawnHead, Protocol):
     """One logit per action."""
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         """Logits [B, A] from the trunk's features."""
 
 
@@ -99,5 +97,5 @@ class AuxiliaryHead(Head, Protocol):
     def name(self) -> str:
         """The name of its output."""
 
-    def __call__(self, trunk: Array, value: Array, run: Pass) -> Array:
+    def __call__(self, trunk: Features, value: Features, run: Pass[Features]) -> Features:
         """The output, from the trunk's features and the value head's."""

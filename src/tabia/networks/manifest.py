@@ -23,6 +23,9 @@ FORMAT = 1
 HOLDS = ("variables", "folded")
 TYPES = {"float32": ("F32", 4), "float16": ("F16", 2), "bfloat16": ("BF16", 2)}
 """Types of tensors: the name in a safetensors header, and the bytes per number."""
+STORED = TYPES | {"int8": ("I8", 1)}
+"""Types in a file. A tensor in 8 bits comes with its scales, a float32 tensor named NAME.scale."""
+SCALE = ".scale"
 _KEY = "tabia"
 _RENAMED = {"last_board": "final_position"}  # settings of networks, by their former names
 
@@ -37,8 +40,13 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        """Its size in the file."""
-        return math.prod(self.shape) * TYPES[self.stored][1]
+        """Its size in the file, without scales."""
+        return math.prod(self.shape) * STORED[self.stored][1]
+
+    @property
+    def scales(self) -> Tensor | None:
+        """The tensor of its scales, if it is stored in 8 bits."""
+        return Tensor(self.shape[-1:], "float32", "float32") if self.stored == "int8" else None
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,12 @@ class Manifest:
     tensors: dict[str, Tensor]
     sha256: str
     metadata: dict[str, Any]
+
+    @property
+    def stored(self) -> dict[str, Tensor]:
+        """What is in the file: the tensors, and the scales of those in 8 bits."""
+        scales = {f"{name}{SCALE}": tensor.scales for name, tensor in self.tensors.items()}
+        return self.tensors | {name: tensor for name, tensor in scales.items() if tensor is not None}
 
     def to_header(self) -> dict[str, str]:
         """The manifest as safetensors stores it: one sorted JSON string, so that equal weights make equal files."""
@@ -153,12 +167,15 @@ def _renamed(config: dict[str, Any]) -> dict[str, Any]:
 def _tensor(entry: object) -> Tensor:
     fields = _entry(entry, dict)
     shape = tuple(_entry(size, int) for size in _entry(fields.get("shape"), list))
-    return Tensor(shape, stored=_type(fields.get("stored")), memory=_type(fields.get("memory")))
+    stored, memory = _type(fields.get("stored"), STORED), _type(fields.get("memory"), TYPES)
+    if stored == "int8" and len(shape) < 2:
+        raise WeightsError(f"Its manifest is damaged: a tensor of shape {quote(shape)} has no channels to scale.")
+    return Tensor(shape, stored, memory)
 
 
-def _type(name: object) -> str:
-    if not isinstance(name, str) or name not in TYPES:
-        raise WeightsError(f"Its manifest names the type {quote(name)}; expected {', '.join(TYPES)}.")
+def _type(name: object, known: Iterable[str]) -> str:
+    if not isinstance(name, str) or name not in known:
+        raise WeightsError(f"Its manifest names the type {quote(name)}; expected {', '.join(known)}.")
     return name
 
 
@@ -186,12 +203,12 @@ def check_names(found: Iterable[str], expected: Iterable[str]) -> None:
 def _check_header(manifest: Manifest, entries: dict[str, Any], size: int) -> None:
     """The header's list of tensors must agree with the manifest, and the file must have the right size."""
     listed = {name: entry for name, entry in entries.items() if name != "__metadata__"}
-    check_names(listed, manifest.tensors)
-    for name, tensor in manifest.tensors.items():
+    check_names(listed, manifest.stored)
+    for name, tensor in manifest.stored.items():
         entry = _entry(listed[name], dict)
-        if (entry.get("dtype"), entry.get("shape")) != (TYPES[tensor.stored][0], list(tensor.shape)):
+        if (entry.get("dtype"), entry.get("shape")) != (STORED[tensor.stored][0], list(tensor.shape)):
             raise WeightsError(f"The header and the manifest disagree about the tensor {name}.")
-    needed = sum(tensor.bytes for tensor in manifest.tensors.values())
+    needed = sum(tensor.bytes for tensor in manifest.stored.values())
     if size != needed:
         verb = "is cut short" if size < needed else "is too long"
         raise WeightsError(f"It {verb}: {size:,} bytes of tensors instead of {needed:,}.")

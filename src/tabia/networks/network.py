@@ -17,7 +17,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,7 @@ from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
 from tabia.networks.heads import AuxiliaryHead, Head, HeadContext, PolicyHead
 from tabia.networks.layers import Folded, Layer, Tree
-from tabia.networks.passes import InferencePass, Pass, TrainingPass, Variables
+from tabia.networks.passes import Features, InferencePass, Pass, TrainingPass, Variables
 from tabia.networks.planes import PLANES
 from tabia.networks.policy_heads import POLICIES
 from tabia.networks.value_heads import VALUES, ValueHead, make_auxiliary_heads
@@ -39,15 +39,18 @@ _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
 
 
-class Outputs(NamedTuple):
-    """What a network gives for a batch of positions."""
+class OutputsOf(NamedTuple, Generic[Features]):
+    """What a network gives for a batch of positions, as arrays or as the features of another pass."""
 
-    logits: Array  # float32[B, A]
-    values: Array  # float32[B, P] in [-1, 1]: mover, next, next after
-    auxiliary: dict[str, Array]
+    logits: Features  # float32[B, A]
+    values: Features  # float32[B, P] in [-1, 1]: mover, next, next after
+    auxiliary: dict[str, Features]
     """By name: `wdl` float32[B, 3] logits of the mover's win, draw and loss, where the value head has them;
     `final_position` float32[B, H, W, C] logits of the game's final position, in training, where the network has it;
     `over` float32[B, 1] the logit of a game that is over, likewise."""
+
+
+Outputs = OutputsOf[Array]
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ class Network:
         outputs = self.run(InferencePass(folded), observations, auxiliary=False)
         return outputs.logits, outputs.values
 
-    def run(self, run: Pass, x: Array, *, auxiliary: bool = True) -> Outputs:
+    def run(self, run: Pass[Features], x: Features, *, auxiliary: bool = True) -> OutputsOf[Features]:
         """The outputs for observations x [B, H, W, C], in a pass of any kind."""
         for block in self.trunk:
             x = block(x, run)
@@ -153,9 +156,9 @@ class Network:
         features = self.value_head.features(x, run)
         raw = self.value_head(features, run)
         extra = {head.name: head(x, features, run) for head in (self.auxiliary_heads if auxiliary else ())}
-        logits, raw, extra = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), (logits, raw, extra))
-        values, more = self.value_head.values(raw)
-        return Outputs(logits, values, more | extra)
+        values, more = self.value_head.values(run.to_float32(raw), run)
+        extra = {name: run.to_float32(output) for name, output in extra.items()}
+        return OutputsOf(run.to_float32(logits), values, more | extra)
 
     def on(self, game: Game) -> Network:
         """The same network, with the same weights, for another board of its game."""

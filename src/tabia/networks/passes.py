@@ -1,12 +1,13 @@
-"""One pass of a batch through a network: in training, at inference, or by shape alone.
+"""One pass of a batch through a network: in training, at inference, by shape alone, or into a graph of ONNX.
 
-Blocks and heads are written once. They call `run(layer, x)` and `run.dropout(x)`; the pass decides what a layer
-computes with. Axis letters: B batch.
+Blocks and heads are written once. They call `run(layer, x)`, `run.dropout(x)` and the few operations of `Pass`; the
+pass decides what features are and what a layer computes with. `onnx_graph.py` holds the pass that writes a graph.
+Axis letters: B batch, H rows, W columns, F features.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -33,17 +34,96 @@ def compute_type(precision: str) -> np.dtype:
     return jnp.dtype(precision)
 
 
-class Pass(Protocol):
-    """How layers are computed."""
+Features = TypeVar("Features")  # arrays, or what a pass uses instead
 
-    def __call__(self, layer: Layer, x: Array) -> Array:
+
+class Pass(Protocol[Features]):
+    """How layers, and what is between them, are computed."""
+
+    def __call__(self, layer: Layer, x: Features) -> Features:
         """The layer's output for x [B, ...]."""
 
-    def dropout(self, x: Array) -> Array:
+    def dropout(self, x: Features) -> Features:
         """The features x, some of them dropped in training."""
 
+    def relu(self, x: Features) -> Features:
+        """max(x, 0)"""
 
-class TrainingPass:
+    def leaky_relu(self, x: Features, slope: float) -> Features:
+        """x, times `slope` where it is negative."""
+
+    def add(self, x: Features, y: Features) -> Features:
+        """The sum of features of one shape."""
+
+    def add_to_cells(self, x: Features, y: Features) -> Features:
+        """Features of cells [B, H, W, F], each plus features of the whole board [B, F]."""
+
+    def pool(self, x: Features) -> Features:
+        """Mean and maximum over the board, [B, H, W, F] -> [B, 2F]."""
+
+    def pool_columns(self, x: Features) -> Features:
+        """Mean and maximum over each column, [B, H, W, F] -> [B, W, 2F]."""
+
+    def flatten(self, x: Features) -> Features:
+        """All features of a position in one axis, [B, ...] -> [B, F]."""
+
+    def join(self, x: Features, y: Features) -> Features:
+        """[B, F] and [B, G] side by side, [B, F + G]."""
+
+    def tanh(self, x: Features) -> Features:
+        """The hyperbolic tangent."""
+
+    def wins_less_losses(self, x: Features) -> Features:
+        """The chance to win less the chance to lose, and its negative [B, 2], from logits of win, draw and loss."""
+
+    def to_float32(self, x: Features) -> Features:
+        """The same numbers in float32."""
+
+
+class _ArrayOperations:
+    """What is between layers, for passes over arrays."""
+
+    def dropout(self, x: Array) -> Array:
+        """Nothing is dropped outside training."""
+        return x
+
+    def relu(self, x: Array) -> Array:
+        return jnp.maximum(x, 0)
+
+    def leaky_relu(self, x: Array, slope: float) -> Array:
+        return jnp.where(x >= 0, x, slope * x)
+
+    def add(self, x: Array, y: Array) -> Array:
+        return x + y
+
+    def add_to_cells(self, x: Array, y: Array) -> Array:
+        return x + y[:, None, None, :]
+
+    def pool(self, x: Array) -> Array:
+        return jnp.concatenate([x.mean(axis=(1, 2)), x.max(axis=(1, 2))], axis=-1)
+
+    def pool_columns(self, x: Array) -> Array:
+        return jnp.concatenate([x.mean(axis=1), x.max(axis=1)], axis=-1)
+
+    def flatten(self, x: Array) -> Array:
+        return x.reshape(x.shape[0], -1)
+
+    def join(self, x: Array, y: Array) -> Array:
+        return jnp.concatenate([x, y], axis=-1)
+
+    def tanh(self, x: Array) -> Array:
+        return jnp.tanh(x)
+
+    def wins_less_losses(self, x: Array) -> Array:
+        chances = jax.nn.softmax(x)
+        mover = chances[:, 0] - chances[:, 2]
+        return jnp.stack([mover, -mover], axis=-1)
+
+    def to_float32(self, x: Array) -> Array:
+        return x.astype(jnp.float32)
+
+
+class TrainingPass(_ArrayOperations):
     """Layers with batch normalization; `statistics` holds those of the layers run so far, updated if `train`."""
 
     def __init__(
@@ -80,7 +160,7 @@ class TrainingPass:
         return self._dropout(x, deterministic=False, rngs=jax.random.fold_in(self._key, self._dropouts))
 
 
-class InferencePass:
+class InferencePass(_ArrayOperations):
     """Layers with their normalization folded away."""
 
     def __init__(self, folded: Folded) -> None:
@@ -90,12 +170,8 @@ class InferencePass:
         """The folded layer's output."""
         return layer.infer(self.folded[layer.name], x)
 
-    def dropout(self, x: Array) -> Array:
-        """Nothing is dropped."""
-        return x
 
-
-class ShapePass:
+class ShapePass(_ArrayOperations):
     """Layers that compute nothing but the shape of their output; `shapes` lists them in order."""
 
     def __init__(self) -> None:
@@ -106,7 +182,3 @@ class ShapePass:
         y = jnp.zeros((*x.shape[:-1], layer.outputs))
         self.shapes.append((layer, y.shape[1:]))
         return y
-
-    def dropout(self, x: Array) -> Array:
-        """Nothing is dropped."""
-        return x

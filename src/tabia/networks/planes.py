@@ -25,6 +25,10 @@ class Planes(ABC):
         """H, W and C of the planes."""
 
     @abstractmethod
+    def names(self, game: Game) -> tuple[str, ...]:
+        """What each plane shows."""
+
+    @abstractmethod
     def observe(self, game: Game, state: State) -> Array:
         """float32[H, W, C]"""
 
@@ -34,6 +38,9 @@ class MoverPlanes(Planes):
 
     def shape(self, game: Game) -> tuple[int, int, int]:
         return game.observation_shape
+
+    def names(self, game: Game) -> tuple[str, ...]:
+        return game.plane_names
 
     def observe(self, game: Game, state: State) -> Array:
         return game.observe(state)
@@ -48,6 +55,10 @@ class ColorPlanes(Planes):
     def shape(self, game: Game) -> tuple[int, int, int]:
         height, width, planes = game.observation_shape
         return height, width, planes + game.num_players - 1
+
+    def names(self, game: Game) -> tuple[str, ...]:
+        turns = (f"1 if seat {seat + 1} is to move" for seat in range(game.num_players - 1))
+        return (*(name.replace("the mover", "seat 1") for name in game.plane_names), *turns)
 
     def observe(self, game: Game, state: State) -> Array:
         height, width, _ = game.observation_shape
@@ -67,6 +78,10 @@ class SignedPlanes(Planes):
                 f"and {planes} planes: use planes='mover'."
             )
         return height, width, 1
+
+    def names(self, game: Game) -> tuple[str, ...]:
+        own, other = game.plane_names
+        return (f"1: {own}, -1: {other}",)
 
     def observe(self, game: Game, state: State) -> Array:
         planes = game.observe(state)

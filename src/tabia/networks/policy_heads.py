@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import jax.numpy as jnp
-from jax import Array
-
-from tabia.networks.blocks import Figure, Step, flatten, pool
+from tabia.networks.blocks import Figure, Step
 from tabia.networks.errors import NetworkError
 from tabia.networks.heads import HeadContext
 from tabia.networks.layers import Layer
-from tabia.networks.passes import Pass
+from tabia.networks.passes import Features, Pass
 
 
 @dataclass(frozen=True)
@@ -38,9 +35,9 @@ class DensePolicy:
     def layers(self) -> tuple[Layer, ...]:
         return (self.conv, self.out) if self.conv else (self.out,)
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         if self.conv:
-            x = run.dropout(flatten(self.context.act(run(self.conv, x))))
+            x = run.dropout(run.flatten(self.context.act(run(self.conv, x), run)))
         return run(self.out, x)
 
     def figure(self) -> Figure:
@@ -73,11 +70,12 @@ class BoardPolicy:
         filters = self.context.config.policy_filters
         return Layer("policy.tell", 2 * filters, filters, bias=False, gain=1.0)
 
-    def features(self, x: Array, run: Pass) -> tuple[Array, Array]:
+    def features(self, x: Features, run: Pass[Features]) -> tuple[Features, Features]:
         """Features of cells [B, H, W, F], and of the whole board [B, 2F]."""
         x = run(self.conv, x)
-        pooled = pool(self.context.act(x))
-        return run.dropout(self.context.style.act(x + run(self.shift, pooled)[:, None, None, :])), pooled
+        pooled = run.pool(self.context.act(x, run))
+        shifted = run.add_to_cells(x, run(self.shift, pooled))
+        return run.dropout(self.context.style.act(shifted, run)), pooled
 
     def first_steps(self) -> tuple[Step, ...]:
         """The figure of `features`."""
@@ -116,10 +114,10 @@ class CellPolicy(BoardPolicy):
         extra = (self.extra,) if self.extra else ()
         return (self.conv, self.shift, self.out, *extra)
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         x, pooled = self.features(x, run)
-        logits = flatten(run(self.out, x))
-        return jnp.concatenate([logits, run(self.extra, pooled)], axis=-1) if self.extra else logits
+        logits = run.flatten(run(self.out, x))
+        return run.join(logits, run(self.extra, pooled)) if self.extra else logits
 
     def figure(self) -> Figure:
         return Figure((*self.first_steps(), Step(self.out)))
@@ -150,10 +148,9 @@ class ColumnPolicy(BoardPolicy):
     def layers(self) -> tuple[Layer, ...]:
         return (self.conv, self.shift, self.out)
 
-    def __call__(self, x: Array, run: Pass) -> Array:
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
         x, _ = self.features(x, run)
-        columns = jnp.concatenate([x.mean(axis=1), x.max(axis=1)], axis=-1)  # [B, W, 2F]
-        return flatten(run(self.out, columns))
+        return run.flatten(run(self.out, run.pool_columns(x)))
 
     def figure(self) -> Figure:
         return Figure((*self.first_steps(), Step(self.out, "columns pooled: {}")))

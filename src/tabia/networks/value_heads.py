@@ -10,15 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import jax
-import jax.numpy as jnp
-from jax import Array
-
-from tabia.networks.blocks import Figure, Step, flatten, pool
+from tabia.networks.blocks import Figure, Step
 from tabia.networks.errors import NetworkError
 from tabia.networks.heads import SMALL_GAIN, AuxiliaryHead, HeadContext
 from tabia.networks.layers import Layer
-from tabia.networks.passes import Pass
+from tabia.networks.passes import Features, Pass
 
 
 @dataclass(frozen=True)
@@ -32,9 +28,9 @@ class ValueHead:
         """Width of the output layer."""
         return self.context.num_players
 
-    def values(self, raw: Array) -> tuple[Array, dict[str, Array]]:
+    def values(self, raw: Features, run: Pass[Features]) -> tuple[Features, dict[str, Features]]:
         """Values [B, P] in [-1, 1] from the output layer, and what else it gives, by name."""
-        return jnp.tanh(raw), {}
+        return run.tanh(raw), {}
 
     @cached_property
     def conv(self) -> Layer | None:
@@ -59,15 +55,15 @@ class ValueHead:
     def layers(self) -> tuple[Layer, ...]:
         return tuple(layer for layer in (self.conv, self.hidden, self.out) if layer)
 
-    def features(self, x: Array, run: Pass) -> Array:
+    def features(self, x: Features, run: Pass[Features]) -> Features:
         """What the head's convolution gives [B, H, W, F]; the trunk's features where there is no board."""
-        return self.context.act(run(self.conv, x)) if self.conv else x
+        return self.context.act(run(self.conv, x), run) if self.conv else x
 
-    def __call__(self, features: Array, run: Pass) -> Array:
+    def __call__(self, features: Features, run: Pass[Features]) -> Features:
         """The raw output from the head's features."""
-        x = (pool if self.context.config.value_pool else flatten)(features)
+        x = run.pool(features) if self.context.config.value_pool else run.flatten(features)
         if self.hidden:
-            x = run.dropout(self.context.style.act(run(self.hidden, x)))
+            x = run.dropout(self.context.style.act(run(self.hidden, x), run))
         return run(self.out, x)
 
     def figure(self) -> Figure:
@@ -96,11 +92,9 @@ class WDLValueHead(ValueHead):
     def outputs(self) -> int:
         return 3
 
-    def values(self, raw: Array) -> tuple[Array, dict[str, Array]]:
+    def values(self, raw: Features, run: Pass[Features]) -> tuple[Features, dict[str, Features]]:
         """Also gives the logits as `wdl` [B, 3]."""
-        chances = jax.nn.softmax(raw)
-        mover = chances[:, 0] - chances[:, 2]
-        return jnp.stack([mover, -mover], axis=-1), {"wdl": raw}
+        return run.wins_less_losses(raw), {"wdl": raw}
 
     def describe(self) -> tuple[str, str]:
         return "win, draw, loss", "softmax; value: win less loss"
@@ -123,7 +117,7 @@ class FinalPositionHead:
     def layers(self) -> tuple[Layer, ...]:
         return (self.out,)
 
-    def __call__(self, trunk: Array, value: Array, run: Pass) -> Array:
+    def __call__(self, trunk: Features, value: Features, run: Pass[Features]) -> Features:
         """Logits [B, H, W, C]."""
         return run(self.out, value)
 
@@ -143,7 +137,7 @@ class OverHead:
     def layers(self) -> tuple[Layer, ...]:
         return (self.out,)
 
-    def __call__(self, trunk: Array, value: Array, run: Pass) -> Array:
+    def __call__(self, trunk: Features, value: Features, run: Pass[Features]) -> Features:
         """Logits [B, 1]."""
         return run(self.out, trunk)
 

@@ -21,14 +21,15 @@ from safetensors.numpy import save as to_bytes
 from tabia.core import files
 from tabia.networks.errors import WeightsError
 from tabia.networks.layers import Folded, LayerTree, Shape
-from tabia.networks.manifest import TYPES, Manifest, Tensor, check_names, expected_shapes, parse
+from tabia.networks.manifest import SCALE, STORED, TYPES, Manifest, Tensor, check_names, expected_shapes, parse
 from tabia.networks.network import Network
 from tabia.networks.passes import Variables
+from tabia.networks.quantize import dequantize, quantize
 
 LIMIT = 2 * 1024**3
 """The default limit on the size of a file that is read, in bytes."""
 _HEADER_LIMIT = 16 * 1024**2
-_DTYPES = {name: np.dtype(getattr(jnp, name)) for name in TYPES}
+_DTYPES = {name: np.dtype(getattr(jnp, name)) for name in STORED}
 Weights = Variables | Folded
 
 
@@ -57,15 +58,18 @@ def save(
 ) -> None:
     """Write weights to a file atomically: a reader finds the old file or the new one.
 
-    `store` ("float32", "float16", "bfloat16") is the type in the file; by default each tensor's own. Half precision
-    halves the file. `load` restores the types in memory.
+    `store` ("float32", "float16", "bfloat16", "int8") is the type in the file; by default each tensor's own. Half
+    precision halves the file; "int8" halves it again, with kernels in 8 bits and all else in float16. `load` restores
+    the types in memory.
     """
-    if store is not None and store not in TYPES:
-        raise WeightsError(f"Weights can be stored as {', '.join(TYPES)}; got {store!r}.")
+    if store is not None and store not in STORED:
+        raise WeightsError(f"Weights can be stored as {', '.join(STORED)}; got {store!r}.")
     holds = "variables" if isinstance(weights, Variables) else "folded"
     arrays = _named(weights)
     check_names(arrays, expected_shapes(network, holds))
-    kept = {name: _stored(name, array, store) for name, array in arrays.items()}
+    kept: dict[str, np.ndarray] = {}
+    for name, array in arrays.items():
+        kept |= _stored(name, array, store)
     tensors = {name: Tensor(array.shape, kept[name].dtype.name, array.dtype.name) for name, array in arrays.items()}
     _check_shapes(tensors, expected_shapes(network, holds))
     manifest = Manifest(network, holds, tensors, _fingerprint(kept), dict(metadata or {}))
@@ -118,7 +122,7 @@ def _header(file: IO[bytes], limit: int | None) -> tuple[bytes, int]:
 def _arrays(manifest: Manifest, content: bytes) -> dict[str, np.ndarray]:
     try:
         found = safetensors.deserialize(content)
-        arrays = {name: _array(entry["data"], manifest.tensors[name]) for name, entry in found}
+        arrays = {name: _array(entry["data"], manifest.stored[name]) for name, entry in found}
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise WeightsError(f"It is damaged: {error}.") from None
     if _fingerprint(arrays) != manifest.sha256:
@@ -134,7 +138,8 @@ def _array(content: bytes, tensor: Tensor) -> np.ndarray:
 
 def _weights(manifest: Manifest, arrays: dict[str, np.ndarray]) -> Weights:
     in_memory = {
-        name: jnp.asarray(array.astype(_DTYPES[manifest.tensors[name].memory])) for name, array in arrays.items()
+        name: jnp.asarray(_restored(name, arrays).astype(_DTYPES[tensor.memory]))
+        for name, tensor in manifest.tensors.items()
     }
     network = manifest.network
     if manifest.holds == "folded":
@@ -170,13 +175,25 @@ def _named(weights: Weights) -> dict[str, np.ndarray]:
     }
 
 
-def _stored(name: str, array: np.ndarray, store: str | None) -> np.ndarray:
+def _stored(name: str, array: np.ndarray, store: str | None) -> dict[str, np.ndarray]:
+    """A tensor as it is in the file, with its scales if it is stored in 8 bits."""
     if array.dtype.name not in TYPES:
         raise WeightsError(f"{name} has the type {array.dtype.name}; weights can be {', '.join(TYPES)}.")
+    if store == "int8" and array.ndim > 1:
+        _check_finite(name, array)
+        steps, scale = quantize(array)
+        return {name: steps, f"{name}{SCALE}": scale}
     with np.errstate(over="ignore"):  # overflow becomes infinite and is refused by name below
-        kept = np.ascontiguousarray(array if store is None else array.astype(_DTYPES[store]))
+        kept = np.ascontiguousarray(
+            array if store is None else array.astype(_DTYPES["float16" if store == "int8" else store])
+        )
     _check_finite(name, kept)
-    return kept
+    return {name: kept}
+
+
+def _restored(name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    scale = arrays.get(f"{name}{SCALE}")
+    return arrays[name] if scale is None else dequantize(arrays[name], scale)
 
 
 def _check_finite(name: str, array: np.ndarray) -> None:

@@ -63,14 +63,14 @@ class Shipped:
 
 
 def pack(source: str, name: str) -> Path:
-    """Ship the weights of `RUN@VERSION` in half precision as an agent; a name with @ adds a version."""
+    """Ship the weights of `RUN@VERSION` in 8 bits as an agent; a name with @ adds a version."""
     run, _, version = source.partition("@")
     name, _, step = name.partition("@")
     folder = runs.shipped_folder(name)
     folder = folder / "checkpoints" / step if step else folder
     folder.mkdir(parents=True, exist_ok=True)
     held = weights.load(runs.weights_file(run, version or None))
-    weights.save(folder / runs.WEIGHTS, held.network, held.weights, held.metadata, store="float16")
+    weights.save(folder / runs.WEIGHTS, held.network, held.weights, held.metadata, store="int8")
     return folder
 
 

@@ -23,8 +23,9 @@ from tabia.games.session import Session
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
-from tabia.players.player import Choice, Player
+from tabia.players.player import Choice, FollowsGames, Line, Player, choose
 from tabia.players.simple import MinimaxPlayer
+from tabia.players.spec import PlayerError
 from tabia.players.tree_player import TreeSearchPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
 
@@ -43,6 +44,7 @@ class Analysis:
     policy: dict[str, float] | None = None
     visits: dict[str, int] | None = None
     values: dict[str, float] | None = None  # the mover's value of each move it searched
+    proven: dict[str, float] | None = None  # of these the exact ones, if the search proves values
     scores: dict[str, int] | None = None  # exact scores for the mover
     expected: list[float] | None = None  # by seat
     final: list[float] | None = None  # the scores if the game is over
@@ -70,13 +72,24 @@ def analyze_batch(
     player: Player, states: State, key: Array, plies: np.ndarray, *, count: int | None = None
 ) -> list[Analysis]:
     """Analyze a batch of positions in one call; only the first `count` are described."""
-    choice = player.choose(states, key, jnp.asarray(plies, jnp.int32))
+    choice = choose(player, states, key, jnp.asarray(plies, jnp.int32))
     return describe(player.game, states, choice, count=count)
 
 
 def analyze(player: Player, session: Session, *, seed: int = 0) -> Analysis:
     """Analyze the current position of a game session."""
+    if isinstance(player, FollowsGames) and not session.over:
+        states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], session.state)
+        return describe(player.game, states, Choice(jnp.array([follow_session(player, session)], jnp.int32)))[0]
     return analyze_position(player, session.state, jax.random.key(seed), session.ply)
+
+
+def follow_session(player: FollowsGames, session: Session) -> int:
+    """The action of a player that follows games; PlayerError if it does not play one."""
+    (reply,) = player.follow([Line(session.state, session.actions)])
+    if reply.action is None:
+        raise PlayerError("\n".join(filter(None, (f"{reply.reason}.", reply.report))))
+    return reply.action
 
 
 def analyze_position(player: Player, state: State, key: Array, ply: int) -> Analysis:
@@ -162,6 +175,7 @@ def _describe_one(
         policy=by_name(choice.policy, rounded),
         visits=by_name(choice.visits, int),
         values=by_name(choice.means, rounded),
+        proven=by_name(choice.proven, rounded),
         scores=by_name(choice.scores, int),
         expected=None if choice.values is None else _rounded(choice.values[index]),
         line=line,

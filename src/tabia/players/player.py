@@ -5,10 +5,14 @@ Axis letters: B positions, A actions, P seats.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import jax
+import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
 from tabia.games.game import Game, State
 
 
@@ -20,6 +24,7 @@ class Choice(NamedTuple):
     visits: Array | None = None  # float32[B, A]
     means: Array | None = None  # float32[B, A] the mover's value of each action, in [-1, 1]; NaN if unknown
     values: Array | None = None  # float32[B, P] the value for each seat, in [-1, 1]
+    proven: Array | None = None  # float32[B, A] the mover's exact values, as far as a search proved them; NaN if not
     scores: Array | None = None  # int32[B, A] exact scores for the mover, by distance to the end; 0 if illegal
     recommended: Array | None = None  # int32[B] the actions it would play without modifiers
 
@@ -48,3 +53,49 @@ class Sized(Protocol):
 
     def check_batch(self, batch: int) -> None:
         """Raise PlayerError if a batch needs more memory than the limit; the message says what would fit."""
+
+
+class Line(NamedTuple):
+    """A position and the game that led to it."""
+
+    state: State  # one position
+    actions: tuple[int, ...]  # from the start of the game
+
+
+class Reply(NamedTuple):
+    """What a player that follows games does in one of them: it plays an action, or ends the game."""
+
+    action: int | None  # None if the game ends
+    end: str = ""  # resigned, forfeited or excluded
+    reason: str = ""  # in one line
+    report: str = ""  # the position and what was said
+
+
+@runtime_checkable
+class FollowsGames(Protocol):
+    """A player that must know the moves of a game, such as an outside engine.
+
+    Callers use `follow` instead of `choose`. Such a player may give up a game, lose it by breaking the protocol, or
+    find that its rules differ from the game's.
+    """
+
+    def follow(self, lines: Sequence[Line]) -> list[Reply]:
+        """One reply per game; none of the games is over."""
+
+    def difference(self, line: Line, seed: int) -> str:
+        """How the rules of the player's program differ in a finished game; empty if they agree.
+
+        `seed` is that of the game's own chance.
+        """
+
+
+def choose(player: Player, states: State, key: Array, ply: Array | None = None) -> Choice:
+    """The player's choice for positions [B] that the devices in use share; padded if they cannot be split evenly."""
+    if devices.count() == 1:
+        return player.choose(states, key, ply)
+    size = jax.tree.leaves(states)[0].shape[0]
+    rows = jnp.arange(devices.padded(size)) % size
+    states, ply = jax.tree.map(lambda leaf: devices.split(leaf[rows]), (states, ply))
+    with devices.active():
+        choice: Choice = jax.tree.map(lambda leaf: leaf[:size], player.choose(states, key, ply))
+    return choice

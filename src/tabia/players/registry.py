@@ -9,6 +9,7 @@ from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
 from tabia.games.game import Game
 from tabia.players import modifiers, own, runs
+from tabia.players.engines import make_gnubg, make_gtp, make_uci
 from tabia.players.final_moves import FINAL_MOVES, SECURE
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
@@ -16,7 +17,7 @@ from tabia.players.perfect import PerfectPlayer
 from tabia.players.player import Player
 from tabia.players.rule_options import read_rule
 from tabia.players.simple import TIES, GreedyPlayer, InitializePlayer, MinimaxPlayer, RandomPlayer
-from tabia.players.spec import Options, PlayerError, is_file, parse
+from tabia.players.spec import COMMANDS, Options, PlayerError, is_file, parse
 from tabia.players.tree_search import (
     AZ_DEFAULTS,
     MCTS_DEFAULTS,
@@ -49,7 +50,7 @@ def make(text: str, game: Game) -> Player:
         return _modified(own.make(game, options), options)
     if spec.name not in PLAYERS:
         raise PlayerError(f"There is no player {quote(spec.name)}. {did_you_mean(spec.name, PLAYERS)}")
-    if spec.what is not None and spec.name not in _WITH_NETWORK:
+    if spec.what is not None and spec.name not in (*_WITH_NETWORK, *COMMANDS):
         raise PlayerError(f"{quote(spec.what)} is not an option of {spec.name}; write {_EXAMPLES[spec.name]}.")
     return _modified(PLAYERS[spec.name](game, options), options)
 
@@ -110,6 +111,7 @@ def _tree_options(options: Options) -> dict[str, Any]:
         "transpositions": options.flag("transpositions", False),
         "cut_loops": options.flag("cut_loops", False),
         "reuse_tree": options.flag("reuse_tree", False),
+        "proven_values": options.flag("proven_values", False),
         "leaves": options.whole("leaves", 1),
     }
 
@@ -162,6 +164,9 @@ PLAYERS: dict[str, Builder] = {
     "network": _network,
     "az": _az,
     "perfect": _perfect,
+    "gtp": make_gtp,
+    "uci": make_uci,
+    "gnubg": make_gnubg,
     "human": _human,
 }
 _WITH_NETWORK = ("network", "az")

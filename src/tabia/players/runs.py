@@ -20,7 +20,7 @@ from typing import Any
 import jax
 
 import tabia
-from tabia.core import files
+from tabia.core import devices, files
 from tabia.core.errors import did_you_mean
 from tabia.core.text import plain, quote
 from tabia.core.trust import names_code
@@ -108,7 +108,7 @@ def load(game: Game, path: Path, *, within: Path | None = None) -> Agent:
     loaded = weights.load(path, within=within)
     network = _fitting(game, loaded.network, loaded.metadata, path)
     held = loaded.weights
-    return Agent(network, _fold(network, held) if isinstance(held, Variables) else held, path=path)
+    return Agent(network, devices.copied(_fold(network, held) if isinstance(held, Variables) else held), path=path)
 
 
 _fold = jax.jit(Network.fold, static_argnums=0)  # one program instead of fifty small ones takes a quarter of the time

@@ -31,6 +31,7 @@ def build_search(
     cut_loops: bool = False,
     reuse_nodes: int = 0,
     random_ties: bool = False,
+    proven_values: bool = False,
 ) -> Search:
     """A search with a network, whose weights are the search's parameters, or with any evaluator.
 
@@ -55,6 +56,7 @@ def build_search(
         cut_loops=cut_loops,
         reuse_nodes=reuse_nodes,
         random_ties=random_ties,
+        proven_values=proven_values,
     )
 
 

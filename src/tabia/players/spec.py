@@ -4,6 +4,7 @@
     name:key=value,...                 minimax:depth=5      mcts:simulations=800,rule=uct,c=1.4
     name:what[@version],key=value,...  az:runs/connect4@best,simulations=64      az:connect4
     file.py:Class:key=value,...        center.py:Center     a class in a Python file, which is run
+    protocol:command,key=value,...     gtp:gnugo,level=10   an outside engine; the command is run
 
 Any player takes the modifiers `temperature`, `epsilon` and `random_moves`.
 """
@@ -31,6 +32,10 @@ RENAMED = {
 }
 """Old names of options, and what to write instead."""
 _FILE = re.compile(r"(?P<name>[^:]*\.py:[^:,=]*):?(?P<options>.*)", re.DOTALL)
+
+
+COMMANDS = ("gtp", "uci")
+"""The players whose first part is a command, which may contain = and @."""
 
 
 class PlayerError(TabiaError):
@@ -66,7 +71,8 @@ def parse(text: str) -> Spec:
     file = _FILE.fullmatch(text.strip())
     name, _, rest = (file["name"], ":", file["options"]) if file else text.strip().partition(":")
     parts = [part.strip() for part in rest.split(",") if part.strip()]
-    what = parts.pop(0) if parts and "=" not in parts[0] and not file else None
+    is_command = name.strip() in COMMANDS
+    what = parts.pop(0) if parts and (is_command or "=" not in parts[0]) and not file else None
     options: dict[str, str] = {}
     for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))
@@ -77,8 +83,8 @@ def parse(text: str) -> Spec:
         if key in options:
             raise PlayerError(f"{quote(key)} is given twice in {quote(text)}.")
         options[key] = value
-    if what is None:
-        return Spec(name.strip(), None, None, options)
+    if what is None or is_command:
+        return Spec(name.strip(), what, None, options)
     target, at, version = what.rpartition("@")
     return Spec(name.strip(), target, version or None, options) if at else Spec(name.strip(), what, None, options)
 
@@ -146,6 +152,10 @@ class Options:
         if text not in allowed:
             raise PlayerError(f"{key}={plain(text)} in {self._shown} is not valid. {did_you_mean(text, allowed)}")
         return text
+
+    def text(self, key: str, default: str) -> str:
+        """Any text."""
+        return self._take(key) or default
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""

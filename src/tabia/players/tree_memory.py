@@ -100,7 +100,7 @@ def _nodes(game: Game, tree: Tree) -> tuple[Array, Array, Array]:
 @jax.jit
 def _take(tree: Tree, lanes: Array) -> Tree:
     """The trees of some lanes, as far as they are reused."""
-    names = ("records", "states", "squares", "totals", "prints")
+    names = ("records", "states", "squares", "totals", "prints", "proven")
     parts = {name: getattr(tree, name) for name in names}
     return tree._replace(**jax.tree.map(lambda leaf: leaf[:, lanes], parts))
 

@@ -164,6 +164,7 @@ def _to_choice(final_rule: Final | None, result: Result) -> Choice:
         visits=result.visits,
         means=jnp.where(result.visits > 0, result.means, jnp.nan),
         values=result.values,
+        proven=None if result.proofs is None else result.proofs.actions,
     )
 
 

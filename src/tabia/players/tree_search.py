@@ -28,7 +28,7 @@ AZ_DEFAULTS: Defaults = {Gumbel: GUMBEL}
 
 MOST_TIMES = 4
 """With `final=max-robust` a search has at most this many times its simulations."""
-_COMMON = ("final", "secure_a", "ties", "transpositions", "cut_loops", "reuse_tree", "leaves")
+_COMMON = ("final", "secure_a", "ties", "transpositions", "cut_loops", "reuse_tree", "proven_values", "leaves")
 _TREE_BYTES = 2**26  # of one position's tree, if only the clock bounds the search
 _TREES = 512  # trees of that size that fit into memory together
 
@@ -78,7 +78,7 @@ class MCTSPlayer(_WithFinalMove):
     - `heuristic_weight`: the weight of the game's heuristic in each leaf's value; 1 means no rollouts;
     - `final`, `secure_a`: which action is played (`final_moves.FINAL_MOVES`), and the constant of `secure`;
     - `ties`: which of equally good actions is taken, in the tree and at its end: the `first` or any (`random`);
-    - `transpositions`, `cut_loops`, `leaves`: as in `Search`;
+    - `transpositions`, `cut_loops`, `proven_values`, `leaves`: as in `Search`;
     - `reuse_tree`: keep the tree from move to move.
     """
 
@@ -97,6 +97,7 @@ class MCTSPlayer(_WithFinalMove):
     transpositions: bool = False
     cut_loops: bool = False
     reuse_tree: bool = False
+    proven_values: bool = False
     leaves: int = 1
     name: str = field(default="", compare=False)
 
@@ -146,7 +147,8 @@ class AlphaZeroPlayer(_WithFinalMove):
     - `winning_moves_first`: check every leaf for actions that win at once; the default depends on the game;
     - `symmetries`: average the network over all symmetries of the board;
     - `rollout_weight`: the weight of a random rollout in each leaf's value;
-    - `final`, `secure_a`, `ties`, `transpositions`, `cut_loops`, `reuse_tree`, `leaves`: as in `MCTSPlayer`.
+    - `final`, `secure_a`, `ties`, `transpositions`, `cut_loops`, `reuse_tree`, `proven_values`, `leaves`: as in
+      `MCTSPlayer`.
     """
 
     game: Game
@@ -165,6 +167,7 @@ class AlphaZeroPlayer(_WithFinalMove):
     transpositions: bool = False
     cut_loops: bool = False
     reuse_tree: bool = False
+    proven_values: bool = False
     leaves: int = 1
     name: str = field(default="", compare=False)
     agent: Agent = field(init=False)
@@ -233,6 +236,7 @@ def _search_options(player: MCTSPlayer | AlphaZeroPlayer, *, default: int) -> di
         "cut_loops": player.cut_loops,
         "random_ties": player.ties == "random",
         "reuse_nodes": simulations if player.reuse_tree else 0,
+        "proven_values": player.proven_values,
     }
 
 

@@ -5,6 +5,7 @@ rules/          selection rules; each owns its root behavior
 tree.py         the tree as arrays; layout.py allocates it
 descent.py      selection and backup in XLA; kernels.py on an NVIDIA GPU; device.py chooses between them
 expansion.py    what a simulation finds at its leaf
+proofs.py       exact wins, draws and losses
 result.py       what a search returns, and which action to play
 evaluators.py   networks, rollouts, heuristics and mixtures of them
 budget.py       searches with a time limit; agreement.py searches on; reuse.py continues an earlier tree
@@ -12,7 +13,7 @@ ties.py         which of equally good actions is taken
 checks.py       what a search refuses; memory.py the memory limit
 minimax.py      minimax and max^n to a fixed depth
 picture.py      trees as text, DOT and SVG
-reference.py    the reference implementation; reference_rules.py its rules
+reference.py    the reference implementation; reference_rules.py its rules, reference_proofs.py its proofs
 """
 
 from tabia.search.errors import SearchError as SearchError

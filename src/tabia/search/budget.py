@@ -30,7 +30,8 @@ _COMPILED: set[Any] = set()  # what this process has compiled
 class Budget:
     """Stops after `search.simulations`, after `seconds`, or once `enough` holds, checked every `chunk` simulations.
 
-    The clock starts after compilation, so the first call for a batch size may take longer.
+    With `proven_values` it also stops once all roots are proven. The clock starts after compilation, so the first
+    call for a batch size may take longer.
     """
 
     search: Search
@@ -78,6 +79,8 @@ class Budget:
 
     def _is_spent(self, result: Result, done: int, started: float) -> bool:
         if done >= self.search.simulations:
+            return True
+        if result.proofs is not None and bool(np.all(np.asarray(result.proofs.complete))):
             return True
         if self.enough is not None and self.enough(result):
             return True

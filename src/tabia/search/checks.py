@@ -41,6 +41,8 @@ def check_settings(search: Search) -> None:
         raise SearchError(
             f"{search.game.id} has chance; transpositions, cut_loops and reuse_nodes need a game without chance."
         )
+    if search.game.chance and search.proven_values:
+        raise SearchError(f"{search.game.id} has chance, so no value is proven; set proven_values to false.")
     layout.check(search, batch=1)
 
 

@@ -14,7 +14,7 @@ from jax import Array
 from tabia.search import tree as trees
 from tabia.search.rules.rule import Rule, select_action
 from tabia.search.ties import order_at
-from tabia.search.tree import LINK, PENDING, SEAT, TOTAL, VISITS, Tree, view
+from tabia.search.tree import LINK, PENDING, SEAT, TOTAL, UNPROVEN, VISITS, Tree, view
 
 
 class Path(NamedTuple):
@@ -26,8 +26,9 @@ class Path(NamedTuple):
     depth: Array  # int32[B] number of actions
     leaf: Array  # int32[B] the last node
     action: Array  # int32[B] the last action
-    link: Array  # float32[B] its link: NO_CHILD, PENDING, or a node if the path stopped early (maximum depth, loop)
+    link: Array  # float32[B] its link: NO_CHILD, PENDING, or a node if the path stopped early (depth, loop, proof)
     outcome: Array | None = None  # int32[B] the sampled outcome of the last action, in games with chance
+    proven: Array | None = None  # [B, P] its exact values, UNPROVEN if unknown, if the tree has proofs
 
 
 def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
@@ -51,8 +52,10 @@ def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int) -> Path:
 
 def _best_action(tree: Tree, node: Array, row: Array, rule: Rule) -> Array:
     """The action with the highest score at `node` [B] of every tree, given its record."""
-    seen = view(row, None if tree.squares is None else tree.squares[node, jnp.arange(node.shape[0])])
-    return select_action(rule.scores(seen), seen.legal, order_at(tree, node, seen))
+    lanes = jnp.arange(node.shape[0])
+    squares, proven = (None if part is None else part[node, lanes] for part in (tree.squares, tree.proven))
+    seen = view(row, squares, proven)
+    return select_action(rule.scores(seen), seen.candidates, order_at(tree, node, seen))
 
 
 def _row(tree: Tree, node: Array) -> Array:
@@ -64,14 +67,16 @@ class _Step(NamedTuple):
     action: Array
     seat: Array
     link: Array
-    outcome: Array | None
+    outcome: Array | None = None
+    proven: Array | None = None
 
 
 def _follow(tree: Tree, node: Array, row: Array, action: Array) -> _Step:
     """The edge of an action."""
     lanes, seat = jnp.arange(node.shape[0]), row[:, -1, SEAT].astype(jnp.int32)
     if tree.links is None:
-        return _Step(action, seat, tree.records.at[node, lanes, action, LINK].get(mode="promise_in_bounds"), None)
+        link = tree.records.at[node, lanes, action, LINK].get(mode="promise_in_bounds")
+        return _Step(action, seat, link, proven=None if tree.proven is None else tree.proven[node, lanes, action])
     visits = tree.records[node, lanes, action, VISITS].astype(jnp.int32)
     outcome = visits % tree.links.shape[-1]  # sampled outcomes alternate
     return _Step(action, seat, tree.links[node, lanes, action, outcome], outcome)
@@ -80,8 +85,8 @@ def _follow(tree: Tree, node: Array, row: Array, action: Array) -> _Step:
 def _start(tree: Tree, first: Array, max_depth: int) -> Path:
     """The path of the root action alone."""
     root, blank = jnp.zeros_like(first), jnp.zeros((max_depth, *first.shape), jnp.int32)
-    action, seat, link, outcome = _follow(tree, root, tree.records[0], first)
-    return Path(blank, _put(blank, action, 0), _put(blank, seat, 0), root + 1, root, action, link, outcome)
+    action, seat, link, outcome, proven = _follow(tree, root, tree.records[0], first)
+    return Path(blank, _put(blank, action, 0), _put(blank, seat, 0), root + 1, root, action, link, outcome, proven)
 
 
 def _append(path: Path, level: Array, node: Array, step: _Step, going: Array) -> Path:
@@ -94,6 +99,7 @@ def _append(path: Path, level: Array, node: Array, step: _Step, going: Array) ->
         action=step.action,
         link=step.link,
         outcome=step.outcome,
+        proven=step.proven,
     )
 
 
@@ -102,8 +108,10 @@ def _put(steps: Array, new: Array, level: Array | int) -> Array:
 
 
 def _continues(tree: Tree, path: Path) -> Array:
-    """Whether the last action leads to a node; if nodes are shared, to one not yet on the path."""
+    """Whether the last action is not proven and leads to a node; if nodes are shared, to one not yet on the path."""
     linked = path.link >= 0
+    if path.proven is not None:
+        linked &= path.proven[:, 0] == UNPROVEN
     if tree.prints is None:
         return linked
     return linked & ~jnp.any((path.nodes == path.link.astype(jnp.int32)[None]) & on_path(path), axis=0)

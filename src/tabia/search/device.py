@@ -73,6 +73,6 @@ def _on_gpu() -> bool:
 
 
 def _has_kernels(tree: Tree) -> bool:
-    """Kernels handle the basic tree, with totals beside it; searches that keep more use XLA."""
-    more = (tree.squares, tree.prints, tree.links, tree.ties)
+    """Kernels handle records, and loops of shared nodes; totals are added beside them. Other searches use XLA."""
+    more = (tree.squares, tree.links, tree.ties, tree.proven)
     return _on_gpu() and all(part is None for part in more)

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import lanes
 from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.memory import Need, nbytes
@@ -200,7 +201,7 @@ def play_out(game: Game, states: State, key: Array, max_moves: int) -> State:
     """Play uniformly random legal moves in every game until all are over or `max_moves` are played."""
     dice_key, chance_key = jax.random.split(key)
     batch = jax.tree.leaves(states)[0].shape[0]
-    dice = jax.random.bits(dice_key, (batch,)) | 1  # xorshift must not start at zero
+    dice = lanes.draw(jax.random.bits, dice_key, (batch,)) | 1  # xorshift must not start at zero
 
     def going(carry: tuple[State, Array, Array]) -> Array:
         states, played, _ = carry
@@ -226,12 +227,12 @@ def step(game: Game, states: State, actions: Array, key: Array) -> State:
     """Play one action in every state; games with chance get a key each."""
     if not game.chance:
         return jax.vmap(game.step)(states, actions)
-    return jax.vmap(game.step)(states, actions, jax.random.split(key, actions.shape[0]))
+    return jax.vmap(game.step)(states, actions, lanes.draw(jax.random.split, key, actions.shape))
 
 
 def random_actions(key: Array, legal: Array) -> Array:
     """One legal action per row [B, A], all equally likely; 0 if none is legal."""
-    return pick(legal, jax.random.bits(key, legal.shape[:1]))
+    return pick(legal, lanes.draw(jax.random.bits, key, legal.shape[:1]))
 
 
 def pick(legal: Array, dice: Array) -> Array:

@@ -1,7 +1,8 @@
 """Expansion: the position after the last action of a path, and its value if that is known without the evaluator.
 
-A finished game has its scores. A position that repeats one on the path or earlier in the game has its current scores
-(loop cutting, Schulte 2021). A position that another node holds has that node's mean (transpositions, Wandhoven 2022).
+A finished game has its scores, and a proven action its exact values. A position that repeats one on the path or earlier
+in the game has its current scores (loop cutting, Schulte 2021). A position that another node holds has that node's mean
+(transpositions, Wandhoven 2022).
 The other positions need the evaluator, but all are evaluated in one call.
 """
 
@@ -16,7 +17,8 @@ from jax import Array
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search.descent import Path, on_path
-from tabia.search.tree import NO_CHILD, VISITS, Tree
+from tabia.search.proofs import node_proofs
+from tabia.search.tree import NO_CHILD, UNPROVEN, VISITS, Tree
 
 
 class Leaves(NamedTuple):
@@ -27,6 +29,7 @@ class Leaves(NamedTuple):
     values: Array  # float32[B, P]
     child: Array  # float32[B] the node to link, NO_CHILD or NEW
     prints: Array | None  # uint32[B, 2]
+    proven: Array | None = None  # bool[B] whether `values` are exact, if the tree has proofs
 
 
 NEW = -3.0  # in `child`: the position becomes a new node
@@ -39,18 +42,26 @@ def expand_leaves(game: Game, tree: Tree, path: Path, keys: Array | None, *, pas
     states = jax.vmap(game.step)(parents, path.action, keys)
     over = jax.vmap(game.over)(states)
     values = game.scale(jax.vmap(game.scores)(states))
-    child = jnp.where(over | (path.link != NO_CHILD), float(NO_CHILD), NEW)
+    known, proven = over, None
+    if path.proven is not None:
+        earlier = path.proven[:, 0] > UNPROVEN
+        known = proven = over | earlier
+        values = jnp.where(earlier[:, None], path.proven, values)
+    child = jnp.where(known | (path.link != NO_CHILD), float(NO_CHILD), NEW)
     if tree.prints is None:
-        return Leaves(states, over, values, child, None)
+        return Leaves(states, known, values, child, None, proven)
     prints = jax.vmap(lambda state: fingerprint(game, state))(states)
     looped = repeats(tree, path, prints, past)
-    known, child = over | looped, jnp.where(looped, float(NO_CHILD), child)
+    known, child = known | looped, jnp.where(looped, float(NO_CHILD), child)
     if share:
         node, exists = equal_node(tree, prints)
         exists &= ~known & (path.link == NO_CHILD)
         values = jnp.where(exists[:, None], mean_values(tree, node), values)
+        if proven is not None:
+            is_proven, exact = node_proofs(tree, node)
+            proven, values = proven | (exists & is_proven), jnp.where((exists & is_proven)[:, None], exact, values)
         known, child = known | exists, jnp.where(exists, node.astype(jnp.float32), child)
-    return Leaves(states, known, values, child, prints)
+    return Leaves(states, known, values, child, prints, proven)
 
 
 def repeats(tree: Tree, path: Path, prints: Array, past: Array | None) -> Array:

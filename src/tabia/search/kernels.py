@@ -7,7 +7,7 @@ whole loop, so a simulation costs two launches at any depth.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: 
     lanes = jax.ShapeDtypeStruct((batch,), jnp.int32)
     steps = jax.ShapeDtypeStruct((max_depth, batch), jnp.int32)
     nodes, actions, seats, depth, leaf, action, link = pl.pallas_call(
-        partial(_descend, rule=rule, num_actions=rows - 1, max_depth=max_depth),
+        partial(_descend, rule=rule, num_actions=rows - 1, max_depth=max_depth, loops=tree.prints is not None),
         grid=(batch,),
         out_shape=[steps, steps, steps, lanes, lanes, lanes, jax.ShapeDtypeStruct((batch,), jnp.float32)],
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
@@ -51,6 +51,7 @@ def _descend(
     rule: Rule,
     num_actions: int,
     max_depth: int,
+    loops: bool,
 ) -> None:
     lane = pl.program_id(0)
 
@@ -61,23 +62,48 @@ def _descend(
         plgpu.store(seats.at[level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32))
         return plgpu.load(_cell(records, node, lane, action, LINK))
 
-    def deeper(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        level, _, _, to = carry
+    def deeper(step: _Step) -> _Step:
+        level, _, _, to, visited = step
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
         action = select_action(rule.scores(seen), seen.legal)
-        return level + 1, node, action, at(node, action, level)
-
-    def going(carry: tuple[Array, Array, Array, Array]) -> Array:
-        return (carry[3] >= 0) & (carry[0] < max_depth)
+        return _Step(level + 1, node, action, at(node, action, level), _with_node(visited, level, node))
 
     first = plgpu.load(firsts.at[lane])
-    start = (jnp.int32(1), jnp.int32(0), first, at(jnp.int32(0), first, jnp.int32(0)))
-    level, node, action, to = jax.lax.while_loop(going, deeper, start)
+    root = _with_node(_no_nodes(max_depth) if loops else None, jnp.int32(0), jnp.int32(0))
+    start = _Step(jnp.int32(1), jnp.int32(0), first, at(jnp.int32(0), first, jnp.int32(0)), root)
+    level, node, action, to = jax.lax.while_loop(partial(_continues, max_depth), deeper, start)[:4]
     plgpu.store(depth.at[lane], level)
     plgpu.store(leaf.at[lane], node)
     plgpu.store(last.at[lane], action)
     plgpu.store(link.at[lane], to)
+
+
+class _Step(NamedTuple):
+    """Where a descent is."""
+
+    level: Array  # int32
+    node: Array  # int32
+    action: Array  # int32
+    link: Array  # float32
+    visited: Array | None  # int32[max_depth, padded] the nodes of the path, if paths of the tree may form loops
+
+
+def _no_nodes(max_depth: int) -> Array:
+    return jnp.full(padded_size(max_depth), NO_CHILD, jnp.int32)
+
+
+def _with_node(visited: Array | None, level: Array, node: Array) -> Array | None:
+    """The nodes of the path with one more, in registers: what a program stores, its other threads see too late."""
+    return None if visited is None else jnp.where(jnp.arange(visited.shape[0]) == level, node, visited)
+
+
+def _continues(max_depth: int, step: _Step) -> Array:
+    """As `descent._continues`: whether the last action leads to a node that is not yet on the path."""
+    further = (step.link >= 0) & (step.level < max_depth)
+    if step.visited is None:
+        return further
+    return further & (jnp.sum(jnp.where(step.visited == step.link.astype(jnp.int32), 1, 0)) == 0)
 
 
 def _view(records: Any, node: Array, lane: Array, num_actions: int) -> View:
@@ -146,7 +172,15 @@ def descend_many(
     links = jax.ShapeDtypeStruct((leaves, batch), jnp.float32)
     virtual = jax.ShapeDtypeStruct((leaves, max_depth, batch), jnp.float32)
     records, *path, values = pl.pallas_call(
-        partial(_descend_many, rule=rule, num_actions=rows - 1, leaves=leaves, max_depth=max_depth, alone=interpret),
+        partial(
+            _descend_many,
+            rule=rule,
+            num_actions=rows - 1,
+            leaves=leaves,
+            max_depth=max_depth,
+            loops=tree.prints is not None,
+            alone=interpret,
+        ),
         grid=(batch,),
         out_shape=[
             jax.ShapeDtypeStruct(tree.records.shape, tree.records.dtype),
@@ -181,12 +215,13 @@ def _descend_many(
     num_actions: int,
     leaves: int,
     max_depth: int,
+    loops: bool,
     alone: bool,
 ) -> None:
     lane = pl.program_id(0)
 
-    def deeper(turn: Array, carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        level, _, _, to = carry
+    def deeper(turn: Array, step: _Step) -> _Step:
+        level, _, _, to, visited = step
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
         action = select_action(rule.scores(seen), seen.legal)
@@ -201,14 +236,14 @@ def _descend_many(
         plgpu.store(
             seats.at[turn, level, lane], plgpu.load(_cell(records, node, lane, num_actions, SEAT)).astype(jnp.int32)
         )
-        return level + 1, node, action, plgpu.load(_cell(records, node, lane, action, LINK))
-
-    def going(carry: tuple[Array, Array, Array, Array]) -> Array:
-        return (carry[3] >= 0) & (carry[0] < max_depth)
+        further = plgpu.load(_cell(records, node, lane, action, LINK))
+        return _Step(level + 1, node, action, further, _with_node(visited, level, node))
 
     def once(turn: Array, _: Array) -> Array:
-        start = (jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
-        level, node, action, to = jax.lax.while_loop(going, partial(deeper, turn), start)
+        none = _no_nodes(max_depth) if loops else None
+        start = _Step(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0), none)
+        going = partial(_continues, max_depth)
+        level, node, action, to = jax.lax.while_loop(going, partial(deeper, turn), start)[:4]
         plgpu.store(depth.at[turn, lane], level)
         plgpu.store(leaf.at[turn, lane], node)
         plgpu.store(last.at[turn, lane], action)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search import memory
@@ -20,7 +21,8 @@ from tabia.search import tree as trees
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluation, needs_of
 from tabia.search.memory import Need
-from tabia.search.tree import NO_CHILD, NO_FAULT, Tree
+from tabia.search.proofs import unproven
+from tabia.search.tree import NO_CHILD, NO_FAULT, UNPROVEN, Tree
 
 if TYPE_CHECKING:
     from tabia.search.search import Search
@@ -41,6 +43,7 @@ class Layout(NamedTuple):
     squares: bool
     totals: bool
     prints: bool
+    proven: bool
     outcomes: int
     size: int  # nodes in use at the start
 
@@ -51,6 +54,7 @@ class Layout(NamedTuple):
             squares=search.rule.needs_squares,
             totals=search.transpositions or search.reuse_nodes > 0,
             prints=search.transpositions or search.cut_loops,
+            proven=search.proven_values,
             outcomes=search.outcomes,
             size=max(search.reuse_nodes, 1),
         )
@@ -60,18 +64,26 @@ def new_tree(layout: Layout, states: State, evaluation: Evaluation, capacity: in
     """Trees of at most `capacity` nodes, whose roots are these positions [B, ...]."""
     game = layout.game
     batch, actions = evaluation.logits.shape
+    record = leaf_record(game, states, evaluation)
     return Tree(
-        records=trees.allocate(leaf_record(game, states, evaluation), capacity),
+        records=trees.allocate(record, capacity),
         states=jax.tree.map(lambda leaf: trees.allocate(leaf, capacity), states),
         size=jnp.int32(layout.size),
         root_values=evaluation.values,
         sums=jnp.zeros((batch, actions, game.num_players)),
-        faults=jnp.where(unusable(evaluation), 0, NO_FAULT),
+        faults=jnp.where(unusable(evaluation), 0, NO_FAULT).astype(jnp.int32),  # a weak type would compile loops twice
         squares=jnp.zeros((capacity, batch, actions)) if layout.squares else None,
         totals=trees.allocate(evaluation.values, capacity) if layout.totals else None,
         prints=trees.allocate(jax.vmap(partial(fingerprint, game))(states), capacity) if layout.prints else None,
         links=jnp.full((capacity, batch, actions, layout.outcomes), float(NO_CHILD)) if game.chance else None,
+        proven=_no_proofs(record, game.num_players, capacity) if layout.proven else None,
     )
+
+
+def _no_proofs(record: Array, seats: int, capacity: int) -> Array:
+    """`Tree.proven` of trees whose roots have this record [B, A + 1, 4]."""
+    root = unproven(record, seats)
+    return jnp.full((capacity, *root.shape), UNPROVEN).at[0].set(root)
 
 
 @partial(jax.jit, static_argnums=0)  # traced once for roots and leaves
@@ -89,13 +101,13 @@ def unusable(evaluation: Evaluation) -> Array:
 
 
 def check(search: Search, batch: int) -> None:
-    """Raise SearchError if a search of `batch` positions needs more memory than the limit."""
-    limit = memory.device_limit()
-    if _is_small(search, batch, limit.bytes):
+    """Raise SearchError if a search of `batch` positions needs more memory than the limit of any device."""
+    limit, lanes = memory.device_limit(), devices.per_device(batch)
+    if _is_small(search, lanes, limit.bytes):
         return
-    sentence = memory.shortage(wanted := needs(search, batch), limit)
+    sentence = memory.shortage(wanted := needs(search, lanes), limit)
     if sentence is not None:
-        fits = limit.bytes * batch // max(sum(need.bytes for need in wanted), 1)
+        fits = limit.bytes * lanes // max(sum(need.bytes for need in wanted), 1) * devices.count()
         smaller = 1 << max(fits.bit_length() - 1, 0)  # batches are padded to powers of two
         raise SearchError(f"{sentence} A batch of {smaller:,} would fit." if batch > 1 and fits else sentence)
     if search.capacity > MOST_NODES:

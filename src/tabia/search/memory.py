@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from tabia.core import devices
 from tabia.search.errors import SearchError
 
 VARIABLE = "TABIA_MEMORY_FRACTION"
@@ -48,9 +49,11 @@ class Need(NamedTuple):
 
 
 def device_limit() -> Limit:
-    """The limit for arrays on the device."""
+    """The limit for arrays on each device; devices that use the machine's own memory have equal parts of it."""
+    share, number = fraction(), devices.count()
+    if device_is_host() and number > 1:
+        return Limit(int(share * device_memory()) // number, share, f"one device's part (1/{number}) of this machine's")
     owner = "this machine's" if device_is_host() else f"the {jax.devices()[0].platform.upper()}'s"
-    share = fraction()
     return Limit(int(share * device_memory()), share, owner)
 
 

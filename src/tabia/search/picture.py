@@ -6,7 +6,7 @@ rule it is not the mean of all simulations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from tabia.core.text import printable, xml
 from tabia.games.game import Game, State
 from tabia.games.moves import row
+from tabia.search.proofs import exact_records
 from tabia.search.result import Result
 from tabia.search.tree import LINK, LOGIT, SEAT, TOTAL, VISITS
 
@@ -80,21 +81,32 @@ def branches(
 
 def main_line(game: Game, result: Result, *, position: int = 0, action: int | None = None) -> list[str]:
     """The moves the search expects: `action` (default: the search's move), then the main branch of every node."""
+    first = int(result.action[position]) if action is None else action
+    (path,) = main_paths(game, result, [first], position=position)
+    return [game.move_name(move, state) for move, state in path]
+
+
+def main_paths(
+    game: Game, result: Result, actions: Sequence[int], *, position: int = 0
+) -> list[list[tuple[int, State]]]:
+    """The actions that the search expects after each of these, with the positions in which they are played."""
     records, states = _nodes(result, position)
-    first: int | None = int(result.action[position]) if action is None else action
-    line, node = list[str](), 0
-    while node >= 0 and len(line) < game.max_moves:
-        moves = _order(records[node, :-1], 1, first)
-        if not moves:
-            break
-        line.append(game.move_name(moves[0], row(game, states, node)))
-        node, first = int(records[node, moves[0], LINK]), None
-    return line
+
+    def path(first: int) -> list[tuple[int, State]]:
+        found, node, moves = list[tuple[int, State]](), 0, [first]
+        while moves and node >= 0 and len(found) < game.max_moves:
+            found.append((moves[0], row(game, states, node)))
+            node = int(records[node, moves[0], LINK])
+            moves = _order(records[node, :-1], 1, None) if node >= 0 else []
+        return found
+
+    return [path(action) for action in actions]
 
 
 def _nodes(result: Result, position: int) -> tuple[np.ndarray, State]:
     """One tree's records [N, A + 1, 4] and states [N, ...], on the host."""
-    records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], result.tree[:2]))
+    nodes = (exact_records(result.tree), result.tree.states)
+    records, states = jax.device_get(jax.tree.map(lambda leaf: leaf[:, position], nodes))
     return records, states
 
 

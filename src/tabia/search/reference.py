@@ -15,6 +15,8 @@ known position is linked to its node and gets the mean of all values there, but 
 `cut_loops`, and whenever nodes are shared, an action that leads back to a position on the path or in the game's past
 gets the current scores and is never linked.
 
+With `proven_values` exact values are backed up, too; see `reference_proofs.py`.
+
 Tests compare it with `tabia.search.search`: with the same evaluator both build the same tree, visit for visit. They
 share nothing but the settings. Games with chance are not supported.
 """
@@ -35,6 +37,7 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.search.errors import SearchError
 from tabia.search.evaluators import Evaluate, Evaluation
+from tabia.search.reference_proofs import candidates, considered, proof, prove
 from tabia.search.reference_rules import best, root_policy, root_ranks, root_visits, scores, tie_order
 from tabia.search.rules import Rule
 
@@ -49,6 +52,7 @@ class Edge:
     totals: list[float] = field(default_factory=list)  # the same by seat; empty if unvisited
     squares: float = 0.0  # sum of their squares
     child: Node | None = None
+    proven: list[float] | None = None  # by seat: the exact value, if it is known; then `total` and `squares` follow it
 
     @property
     def mean(self) -> float:
@@ -99,6 +103,7 @@ class Reference:
     transpositions: bool = False
     cut_loops: bool = False
     max_depth: int | None = None
+    proven_values: bool = False
 
     def __post_init__(self) -> None:
         if self.game.chance:
@@ -127,7 +132,7 @@ class Reference:
         for number in range(self.simulations):
             path = self.select(root, next(first), ties)
             values = self.expand(path, known, earlier, evaluate)
-            back_up(path, values)
+            back_up(path, prove(path, values) if self.proven_values else values)
             leaf = path[-1][0].edges[path[-1][1]].child
             if leaf is not None and leaf.number == 0 and leaf is not root:
                 leaf.number = number + 1
@@ -139,9 +144,10 @@ class Reference:
         limit = min(self.max_depth or self.game.max_moves, self.game.max_moves)
         while len(path) < limit:
             child = root.edges[action].child
-            if child is None or any(child is node for node, _ in path):
+            if child is None or root.edges[action].proven is not None or any(child is node for node, _ in path):
                 break
-            root, action = child, best(scores(self.rule, child), tie_order(ties, child))
+            found = scores(self.rule, child)
+            root, action = child, best({move: found[move] for move in candidates(child)}, tie_order(ties, child))
             path.append((root, action))
         return path
 
@@ -149,15 +155,19 @@ class Reference:
         """Play the last action, link its child, and return the value for each seat."""
         node, action = path[-1]
         edge = node.edges[action]
+        if edge.proven is not None:
+            return edge.proven
         seen = play(self.game, node.state, action)
         if seen.over:
+            edge.proven = seen.scores if self.proven_values else None
             return seen.scores
         repeats = seen.position in past or any(seen.position == node.position for node, _ in path)
         if repeats and (self.transpositions or self.cut_loops):
             return seen.scores
         if self.transpositions and edge.child is None and seen.position in known:
             edge.child = known[seen.position]
-            return edge.child.means
+            edge.proven = proof(edge.child)
+            return edge.child.means if edge.proven is None else edge.proven
         leaf = new_node(seen, evaluate)
         if edge.child is None:  # otherwise the path has the maximum length, and the leaf is not kept
             edge.child = leaf
@@ -168,8 +178,7 @@ class Reference:
         """The root's action for each simulation."""
         for visits in root_visits(self.rule, len(root.edges), self.simulations):
             ranks = root_ranks(self.rule, root, gumbel)
-            considered = (action for action, edge in root.edges.items() if visits is None or edge.visits == visits)
-            yield best({action: ranks[action] for action in considered}, tie_order(ties, root))
+            yield best({action: ranks[action] for action in considered(root, visits)}, tie_order(ties, root))
 
     def _evaluate(self, parameters: Any, state: State) -> tuple[list[float], list[float]]:
         """The evaluator's logits and values of one position."""
@@ -196,21 +205,30 @@ def back_up(path: Path, values: list[float]) -> None:
         edge.total += value
         edge.totals = [total + seat for total, seat in zip(edge.totals or [0.0] * len(values), values, strict=True)]
         edge.squares += value**2
+        if edge.proven is not None:  # earlier visits count with the exact value, too
+            edge.totals = [edge.visits * seat for seat in edge.proven]
+            edge.total = edge.totals[node.mover]
+            edge.squares = edge.total**2 / edge.visits
         node.totals = [total + seat for total, seat in zip(node.totals, values, strict=True)]
 
 
 def expected(rule: Rule, root: Node) -> list[float]:
-    """By seat: (own value + N * weighted mean of the visited actions) / (1 + N).
+    """By seat: the exact value, or (own value + N * weighted mean of the visited actions) / (1 + N).
 
-    Actions are weighted by visits, or by the improved policy with Gumbel's rule.
+    Actions are weighted by visits, or by the improved policy with Gumbel's rule. Actions that are proven not to be the
+    best do not count.
     """
-    visited = {action: edge for action, edge in root.edges.items() if edge.visits}
+    visited = {action: edge for action, edge in candidates(root).items() if edge.visits}
+    exact = proof(root)
+    if exact is not None or not visited:
+        return root.own if exact is None else exact
     weights = root_policy(rule, root, visited)
     means = [
         math.fsum(weights[action] * edge.totals[seat] / edge.visits for action, edge in visited.items())
         for seat in range(len(root.totals))
     ]
-    return [(own + root.visits * mean) / (1 + root.visits) for own, mean in zip(root.own, means, strict=True)]
+    visits = sum(edge.visits for edge in visited.values())
+    return [(own + visits * mean) / (1 + visits) for own, mean in zip(root.own, means, strict=True)]
 
 
 # Positions; only these functions call compiled code.

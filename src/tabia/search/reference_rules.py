@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tabia.search.reference_proofs import candidates
 from tabia.search.rules import Gumbel, MiniAlphaGo, Omc, Pbbm, Puct, Rule, Uct
 from tabia.search.rules.puct import Reduced, UntriedValue, as_draw, as_loss, as_parent
 
@@ -28,7 +29,8 @@ def scores(rule: Rule, node: Node) -> Scores:
         case Puct():
             return puct(rule, node)
         case Uct():
-            return {action: uct(rule.c, node, edge) for action, edge in node.edges.items()}
+            score = uct if rule.untried_first else uct_with_untried
+            return {action: score(rule.c, node, edge) for action, edge in node.edges.items()}
         case MiniAlphaGo():
             return mini_alphago(rule, node)
         case Omc():
@@ -82,14 +84,16 @@ def root_ranks(rule: Rule, root: Node, gumbel: Sequence[float]) -> Scores:
 
 
 def final_move(rule: Rule, root: Node, gumbel: Sequence[float] | None = None, seed: int | None = None) -> int:
-    """The most visited action; a rule that plans its root breaks ties by its ranking, others by `tie_order`."""
-    if isinstance(rule, MiniAlphaGo) and rule.final_only:
+    """The most visited action; a rule that plans its root breaks ties by its ranking, others by `tie_order`.
+
+    Actions that are proven not to be the best are never played.
+    """
+    possible = candidates(root)
+    most = max(edge.visits for edge in possible.values())
+    if isinstance(rule, MiniAlphaGo) and rule.final_only and most:
         found = mini_alphago(replace(rule, final_only=False), root)
-        return best(
-            {action: found[action] for action, edge in root.edges.items() if edge.visits}, tie_order(seed, root)
-        )
-    most = max(edge.visits for edge in root.edges.values())
-    leaders = [action for action, edge in root.edges.items() if edge.visits == most]
+        return best({action: found[action] for action, edge in possible.items() if edge.visits}, tie_order(seed, root))
+    leaders = [action for action, edge in possible.items() if edge.visits == most]
     if not rule.plans_root:
         return best(dict.fromkeys(leaders, 0.0), tie_order(seed, root))
     ranks = root_ranks(rule, root, gumbel or [0.0] * (1 + max(root.edges)))
@@ -129,7 +133,7 @@ def untried_value(choice: UntriedValue, node: Node) -> float:
         return 0.0
     if choice is as_loss:
         return -1.0
-    parent = node.means[node.mover]
+    parent = (node.value + math.fsum(edge.total for edge in node.edges.values())) / (1 + node.visits)
     if choice is as_parent:
         return parent
     if isinstance(choice, Reduced):
@@ -144,6 +148,11 @@ def untried_value(choice: UntriedValue, node: Node) -> float:
 def uct(c: float, node: Node, edge: Edge) -> float:
     """UCB1: v + c sqrt(log N / n), unvisited actions first; N counts the visits of all actions."""
     return edge.mean + c * math.sqrt(math.log(node.visits) / edge.visits) if edge.visits else math.inf
+
+
+def uct_with_untried(c: float, node: Node, edge: Edge) -> float:
+    """UCB1 with n + 1 for n and N + 1 for N; the value of an unvisited action is that of a loss."""
+    return (edge.mean if edge.visits else -1.0) + c * math.sqrt(math.log(node.visits + 1) / (edge.visits + 1))
 
 
 def mini_alphago(rule: MiniAlphaGo, node: Node) -> Scores:

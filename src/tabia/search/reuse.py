@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core.lanes import each_device, spec
 from tabia.games.game import State
 from tabia.search import checks
 from tabia.search.errors import SearchError
 from tabia.search.result import Result, summarize
 from tabia.search.search import Search, init_tree, prepare_root, run_simulations
-from tabia.search.tree import LINK, NO_CHILD, Tree
+from tabia.search.tree import LINK, NO_CHILD, Tree, split_specs
 
 
 def continue_search(
@@ -52,12 +53,22 @@ def continue_unchecked(
 
 def child_of(tree: Tree, actions: Array) -> Array:
     """int32[B]: the nodes to which the roots' actions [B] lead, NO_CHILD if there is none."""
+    by_lane = spec(0)
+    return each_device(_child_of, (split_specs(tree), by_lane), by_lane, tree, actions)
+
+
+def _child_of(tree: Tree, actions: Array) -> Array:
     links = tree.records[0, jnp.arange(actions.shape[0]), actions, LINK]
     return jnp.where(links >= 0, links, NO_CHILD).astype(jnp.int32)
 
 
 def reroot(new: Tree, old: Tree, child: Array, *, keep: int) -> Tree:
     """The old subtrees of the nodes `child` [B], at most `keep` nodes each; the new trees where `child` is NO_CHILD."""
+    specs = (split_specs(new), split_specs(old), spec(0))
+    return each_device(partial(_reroot, keep=keep), specs, specs[0], new, old, child)
+
+
+def _reroot(new: Tree, old: Tree, child: Array, *, keep: int) -> Tree:
     lanes = jnp.arange(child.shape[0])
     found = child >= 0
     order, index = _places(old, child)
@@ -81,6 +92,7 @@ def reroot(new: Tree, old: Tree, child: Array, *, keep: int) -> Tree:
         squares=None if old.squares is None else move(old.squares, new.squares),  # type: ignore[arg-type]
         totals=totals,
         prints=None if old.prints is None else move(old.prints, new.prints),  # type: ignore[arg-type]
+        proven=None if old.proven is None else move(old.proven, new.proven),  # type: ignore[arg-type]
     )
 
 

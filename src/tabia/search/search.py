@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import lanes
 from tabia.games.game import Game, State
 from tabia.search import checks, device, layout, ties
 from tabia.search import tree as trees
@@ -23,6 +24,7 @@ from tabia.search.descent import Path, add_virtual_visits
 from tabia.search.evaluators import Evaluate, Evaluation
 from tabia.search.expansion import NEW, Leaves, expand_leaves, first_equals
 from tabia.search.layout import Layout, leaf_record, unusable
+from tabia.search.proofs import prove, prove_many, unproven
 from tabia.search.result import Result, summarize
 from tabia.search.rules import Puct, Rule
 from tabia.search.rules.rule import Root, select_action
@@ -43,7 +45,8 @@ class Search:
     - `outcomes`: sampled outcomes that each action keeps in a game with chance;
     - `reuse_nodes`: nodes of an earlier search to keep (see `reuse`);
     - `max_depth`: the maximum length of a path;
-    - `random_ties`: of actions with the same score any is taken, not the first.
+    - `random_ties`: of actions with the same score any is taken, not the first;
+    - `proven_values`: exact wins, draws and losses are backed up and used (see `proofs`).
     """
 
     game: Game
@@ -57,6 +60,7 @@ class Search:
     reuse_nodes: int = 0
     max_depth: int | None = None
     random_ties: bool = False
+    proven_values: bool = False
 
     def __post_init__(self) -> None:
         checks.check_settings(self)
@@ -131,10 +135,31 @@ def run_simulations(
     root: Root,
     key: Array,
     first: Array | int,
-    count: int,
+    count: Array | int,
     past: Array | None,
 ) -> Tree:
-    """Run `count` simulations, starting with number `first`."""
+    """Run `count` simulations, starting with number `first`; on several devices, each runs those of its own lanes."""
+    specs, every = trees.split_specs(tree), lanes.spec(None)
+    roots = tuple(map(lanes.spec, search.rule.root_lanes)) if root else ()
+    earlier = None if past is None else lanes.spec(0)
+    return lanes.each_device(
+        partial(_run_simulations, search, count),
+        (every, specs, roots, every, every, earlier),
+        specs,
+        *(parameters, tree, root, key, first, past),
+    )
+
+
+def _run_simulations(
+    search: Search,
+    count: int,
+    parameters: Any,
+    tree: Tree,
+    root: Root,
+    key: Array,
+    first: Array | int,
+    past: Array | None,
+) -> Tree:
     step = simulate if search.leaves == 1 else simulate_leaves
 
     def body(index: Array, tree: Tree) -> Tree:
@@ -151,6 +176,8 @@ def simulate(
     found = expand(search, tree, path, key, past)
     evaluation = evaluate(search.evaluate, parameters, found.states, jax.random.fold_in(key, number))
     values = jnp.where(found.known[:, None], found.values, evaluation.values)
+    if found.proven is not None:
+        tree, values = prove(tree, path, values, found.proven)
     child = jnp.where(found.child == NEW, tree.size.astype(jnp.float32), found.child)
     tree = add_nodes(search.game, tree, jax.tree.map(lambda leaf: leaf[None], (found, evaluation, values)))
     tree = add_root_values(tree, path.actions[:1], values[None])
@@ -170,14 +197,29 @@ def simulate_leaves(
     tree, paths, virtual = select_many(search, tree, root, number)
     found = jax.vmap(lambda path: expand(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
-    evaluation = evaluate(search.evaluate, parameters, flat, jax.random.fold_in(key, number))
+    evaluator = _Grouped(search.evaluate, search.leaves)
+    evaluation = evaluate(evaluator, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.known[:, :, None], found.values, evaluation.values)
+    if found.proven is not None:
+        tree, values = prove_many(tree, paths, values, found.proven)
     places = first_equals(found) if search.transpositions else jnp.broadcast_to(order[:, None], found.child.shape)
     child = jnp.where(found.child == NEW, (tree.size + places).astype(jnp.float32), found.child)
     tree = add_nodes(search.game, tree, (found, evaluation, values))
     tree = add_root_values(tree, paths.actions[:, 0], values)
     return device.backup_many(tree, paths, values, link_change(paths.link, child, written=PENDING), virtual)
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """An evaluator of batches that hold every lane several times."""
+
+    evaluate: Evaluate
+    groups: int
+
+    def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
+        with lanes.grouped(self.groups):
+            return self.evaluate(parameters, states, key)
 
 
 def select_many(search: Search, tree: Tree, root: Root, number: Array) -> tuple[Tree, Path, Array]:
@@ -198,7 +240,7 @@ def select(search: Search, tree: Tree, root: Root, number: Array) -> Path:
     """The path of simulation `number` in every tree."""
     node = trees.root_view(tree)
     scores = search.rule.root_scores(node, root, number)
-    action = select_action(scores, node.legal, ties.root_order(tree, node))
+    action = select_action(scores, node.candidates, ties.root_order(tree, node))
     return device.descend(tree, action, search.rule, max_depth=search.depth)
 
 
@@ -217,7 +259,8 @@ def outcome_keys(path: Path, key: Array) -> Array:
             key = jax.random.fold_in(key, place)
         return key
 
-    return jax.vmap(one)(jax.random.split(key, path.leaf.shape[0]), path.leaf, path.action, path.outcome)
+    keys = lanes.draw(jax.random.split, key, path.leaf.shape)
+    return jax.vmap(one)(keys, path.leaf, path.action, path.outcome)
 
 
 def add_nodes(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tree:
@@ -229,13 +272,15 @@ def add_nodes(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) ->
 
     bad = jax.vmap(unusable)(evaluation) & ~found.known
     first_bad = jnp.where(bad.any(axis=0), tree.size + jnp.argmax(bad, axis=0), NO_FAULT)
+    records = jax.vmap(partial(leaf_record, game))(found.states, evaluation)
     return tree._replace(
-        records=put(tree.records, jax.vmap(partial(leaf_record, game))(found.states, evaluation)),
+        records=put(tree.records, records),
         states=jax.tree.map(put, tree.states, found.states),
         size=tree.size + values.shape[0],
         faults=jnp.where(tree.faults == NO_FAULT, first_bad, tree.faults).astype(jnp.int32),
         totals=None if tree.totals is None else put(tree.totals, values),
         prints=None if tree.prints is None or found.prints is None else put(tree.prints, found.prints),
+        proven=None if tree.proven is None else put(tree.proven, unproven(records, game.num_players)),
     )
 
 

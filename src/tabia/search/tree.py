@@ -22,12 +22,17 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import lanes
+
 LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
 VALUE, SEAT = 0, 1  # columns of the node's own row
 NO_CHILD, PENDING = -1, -2  # links: no child yet; a leaf being evaluated
 ILLEGAL = -1e9  # the log-probability of an illegal action
 NO_FAULT = -1  # in `Tree.faults`: all evaluations were usable
 MISSING = -2e9  # the log-probability of a row beyond the last action, which kernels read as padding
+UNPROVEN = -2.0  # in `Tree.proven`: no exact value is known; below any value
+IMPOSSIBLE = -3.0  # in `Tree.proven`: an illegal action
+HIGHEST = 1.0 - 1e-6  # the highest score, which scaling to [-1, 1] may round
 LOWEST = -1e6  # the lowest log-probability of a legal action, far below any real one and far above ILLEGAL
 
 
@@ -39,6 +44,7 @@ class View(NamedTuple):
     totals: Array  # [..., A] sums of the mover's values
     value: Array  # [...] the evaluator's value of the node for its mover
     squares: Array | None = None  # [..., A] sums of squared values, if the rule needs them
+    proven: Array | None = None  # [..., A] the mover's exact values, UNPROVEN if unknown; others follow them
 
     @property
     def legal(self) -> Array:
@@ -49,6 +55,22 @@ class View(NamedTuple):
     def exists(self) -> Array:
         """bool[..., A]: false for the padding of kernels."""
         return self.logits > (ILLEGAL + MISSING) / 2
+
+    @property
+    def candidates(self) -> Array:
+        """bool[..., A]: the actions that may be the best: the best proven ones, and those not proven unless it is won.
+
+        If all actions are proven, these are the best ones.
+        """
+        if self.proven is None:
+            return self.legal
+        best = self.proven.max(axis=-1, keepdims=True)
+        return self.legal & jnp.where(self.proven > UNPROVEN, self.proven == best, best < HIGHEST)
+
+    @property
+    def candidate_visits(self) -> Array:
+        """The visits [..., A] of the candidates, 0 for other actions."""
+        return self.visits if self.proven is None else jnp.where(self.candidates, self.visits, 0.0)
 
     @property
     def priors(self) -> Array:
@@ -76,6 +98,7 @@ class Tree(NamedTuple):
     prints: Array | None = None  # uint32[N, B, 2] fingerprints of positions
     links: Array | None = None  # [N, B, A, M] children by sampled outcome, in games with chance
     ties: Array | None = None  # uint32[B] seeds for breaking ties at random
+    proven: Array | None = None  # [N, B, A, P] exact values of actions, UNPROVEN or IMPOSSIBLE
 
     @property
     def capacity(self) -> int:
@@ -86,15 +109,37 @@ class Tree(NamedTuple):
         return int(self.records.shape[2]) - 1
 
 
-def view(row: Array, squares: Array | None = None) -> View:
-    """Read a node's record [..., A + 1, 4]."""
+def split_specs(tree: Tree) -> Tree:
+    """How the arrays of a tree are split over devices, by the axis of their lanes."""
+    axes = {"size": None, "root_values": 0, "sums": 0, "faults": 0, "ties": 0}
+    held = [name for name, part in tree._asdict().items() if part is not None]
+    specs: Any = {name: lanes.spec(axes.get(name, 1)) for name in held}
+    return Tree(**specs)
+
+
+def view(row: Array, squares: Array | None = None, proven: Array | None = None) -> View:
+    """Read a node's record [B, A + 1, 4]; proven actions [B, A, P] count with their exact value in every visit."""
     edges = row[..., :-1, :]
-    return View(edges[..., LOGIT], edges[..., VISITS], edges[..., TOTAL], row[..., -1, VALUE], squares)
+    seen = View(edges[..., LOGIT], edges[..., VISITS], edges[..., TOTAL], row[..., -1, VALUE], squares)
+    if proven is None:
+        return seen
+    own = movers_values(row[..., -1, SEAT], proven)
+    return seen._replace(
+        totals=jnp.where(own > UNPROVEN, own * seen.visits, seen.totals),
+        squares=None if squares is None else jnp.where(own > UNPROVEN, own**2 * seen.visits, squares),
+        proven=own,
+    )
+
+
+def movers_values(seat: Array, proven: Array) -> Array:
+    """[..., A]: of the actions' values by seat [..., A, P] those of the mover [...]."""
+    return jnp.take_along_axis(proven, seat.astype(jnp.int32)[..., None, None], axis=-1)[..., 0]
 
 
 def root_view(tree: Tree) -> View:
     """The view of the roots."""
-    return view(tree.records[0], None if tree.squares is None else tree.squares[0])
+    squares, proven = (None if part is None else part[0] for part in (tree.squares, tree.proven))
+    return view(tree.records[0], squares, proven)
 
 
 def with_root_logits(tree: Tree, logits: Array) -> Tree:

@@ -24,6 +24,7 @@ _EXTRAS = {
     "spiel": ("open_spiel",),
     "gym": ("gymnasium", "pettingzoo"),
     "tensorboard": ("tensorboardX",),
+    "onnx": ("onnx", "onnxruntime"),
 }
 _FIXED_SQLITE = ((3, 51, 3), (3, 50, 7), (3, 44, 6))  # and everything later in the same series
 

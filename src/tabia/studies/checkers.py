@@ -22,6 +22,8 @@ VARIANTS: dict[str, tuple[tuple[str, Any], ...]] = {
     "c too high": (("search.c", 100.0),),
 }
 """Changes of the recipe; its c is 10, which is 15 on Schulte's scale of scores."""
+VERSIONS_ONLY = (("checkpoints.every", 1_000_000),)
+"""A checkpoint is 400 MiB, most of it the optimizer and the replay buffer, and only accepted versions are measured."""
 VERSIONS = 5  # evenly spaced over training, of which the first is the untrained network
 ACCEPTED, SESSIONS = "accepted versions", "sessions"
 GREEDY = "greedy"
@@ -86,7 +88,7 @@ def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Trai
         name=f"train-{slug(variant)}-{repeat}",
         recipe=TINY_RECIPE if scale.tiny else RECIPE,
         run_seed=part_seed(seed, repeat, "train"),
-        changes=TINY if scale.tiny else (*scale.changes, *VARIANTS[variant]),
+        changes=TINY if scale.tiny else (*VERSIONS_ONLY, *scale.changes, *VARIANTS[variant]),
         curves=("loss_policy", "loss_value", "game_length"),
         keys=(*counts, length_key(variant)),
         measure=_lengths(variant),
@@ -97,7 +99,8 @@ def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Trai
 
 def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None, *, before: int = 0) -> MakePlayer:
     """A version of a run, with search or without; the first two moves of every player are random."""
-    search = f"simulations={scale.simulations},rule=puct,c=10,own_visit=false,winning_moves_first=false"
+    rule = "rule=puct,c=10,own_visit=false,untried_value=lowest,cut_loops=true"
+    search = f"simulations={scale.simulations},{rule},winning_moves_first=false"
     options = ",".join([TINY_SEARCH if scale.tiny else search] * (kind == "agent"))
     if index is None:
         return trained(run, options, player=KINDS[kind])

@@ -3,7 +3,7 @@
 studies/bandits-quick/
     study.json                      study, version, scale, seed; Tabia's version and the device that started it
     parts/<part>/result.json        what a finished part found
-    parts/<part>/...                what a part keeps to resume: games.txt, run/, weights/
+    parts/<part>/...                what a part keeps to resume: games.txt, run/, weights/, time.json
     results.csv, results.md         written by `tabia study report`
     figures/
 
@@ -28,6 +28,7 @@ from tabia.core import files
 from tabia.core.locks import FileLock
 from tabia.core.parsing import parse_json
 from tabia.core.text import quote
+from tabia.studies.clock import Seconds
 from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.part import Outcome, Part, Series
 
@@ -57,9 +58,9 @@ class StoredPart:
 
     part: str
     seed: int
-    device: str
+    device: str  # of the process that finished it
     tabia: str
-    seconds: float  # in the process that finished it
+    seconds: Seconds  # of all processes that worked on it, by device
     outcome: Outcome
 
 
@@ -123,7 +124,10 @@ class StudyDirectory:
                 seed=int(found["seed"]),
                 device=str(found["device"]),
                 tabia=str(found["tabia"]),
-                seconds=float(found["seconds"]),
+                seconds={
+                    str(name): float(one)
+                    for name, one in found.get("seconds_by_device", {found["device"]: found["seconds"]}).items()
+                },
                 outcome=Outcome(
                     estimates, series, {str(name): str(one) for name, one in found.get("pictures", {}).items()}
                 ),
@@ -131,7 +135,7 @@ class StudyDirectory:
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StudyError(f"{path} is damaged; remove it, and run the study again.") from None
 
-    def store(self, part: Part, outcome: Outcome, seconds: float) -> None:
+    def store(self, part: Part, outcome: Outcome, seconds: Seconds) -> None:
         """Store the result of a part."""
         content = {
             "format": _FORMAT,
@@ -139,7 +143,8 @@ class StudyDirectory:
             "seed": part.seed,
             "device": device(),
             "tabia": __version__,
-            "seconds": round(seconds, 3),
+            "seconds": round(sum(seconds.values()), 3),
+            "seconds_by_device": dict(seconds),
             "estimates": [asdict(one) for one in outcome.estimates],
             "series": {name: asdict(one) for name, one in outcome.series.items()},
             **({"pictures": outcome.pictures} if outcome.pictures else {}),

@@ -61,9 +61,29 @@ def pack(
 
 def unpack(archive: Path, directory: StudyDirectory) -> list[str]:
     """Store what an archive holds; of parts that are finished here only missing files. Returns the parts it changed."""
+    return _store(_members(archive), archive, directory)
+
+
+def collect(directory: StudyDirectory, finished: Sequence[str], begun: Sequence[str] = ()) -> bytes:
+    """An archive in memory: all files of finished parts, and the games so far of parts that have begun."""
+    held = [(MANIFEST, files.read_bytes(directory.path / MANIFEST, files.MEGABYTE))]
+    for part in finished:
+        held += _files(directory, part, every=True)
+    for part in begun:
+        held += _games(directory, part)
+    return _archived(held)
+
+
+def add(content: bytes, directory: StudyDirectory) -> list[str]:
+    """Store what an archive in memory holds, as `unpack` does."""
+    archive = Path("the archive")
+    return _store(_members(archive, io.BytesIO(content)), archive, directory)
+
+
+def _store(members: Iterator[File], archive: Path, directory: StudyDirectory) -> list[str]:
     changed: dict[str, None] = {}
     with writing(directory.path):
-        for name, content in _members(archive):
+        for name, content in members:
             if name == MANIFEST:
                 directory.accept(_text(archive, content))
                 continue
@@ -85,11 +105,16 @@ def _text(archive: Path, content: bytes) -> str:
 def _files(directory: StudyDirectory, part: str, *, every: bool) -> Iterator[File]:
     """The files of a finished part; the result is the last, because it marks the part as finished."""
     folder, start = directory.folder(part), f"{PARTS}/{part}"
-    if files.exists(folder / RECORDS):
-        yield f"{start}/{RECORDS}", files.read_bytes(folder / RECORDS, _LARGEST)
+    yield from _games(directory, part)
     for name, content in _weights(folder / WEIGHTS, every):
         yield f"{start}/{WEIGHTS}/{name}", content
     yield f"{start}/{RESULT}", files.read_bytes(folder / RESULT, _LARGEST)
+
+
+def _games(directory: StudyDirectory, part: str) -> Iterator[File]:
+    path = directory.folder(part) / RECORDS
+    if files.exists(path):
+        yield f"{PARTS}/{part}/{RECORDS}", files.read_bytes(path, _LARGEST)
 
 
 def _weights(folder: Path, every: bool) -> Iterator[File]:
@@ -112,28 +137,32 @@ def _size(file: File) -> int:
 
 def _write(to: Path, number: int, held: Sequence[File]) -> Path:
     path = to if number == 0 else to.with_name(f"{to.stem}-{number + 1}{to.suffix}")
+    with writing(path):
+        files.write_atomic(path, _archived(held))
+    return path
+
+
+def _archived(held: Sequence[File]) -> bytes:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, one in held:
             entry = tarfile.TarInfo(name)
             entry.size = len(one)
             archive.addfile(entry, io.BytesIO(one))
-    with writing(path):
-        files.write_atomic(path, content.getvalue())
-    return path
+    return content.getvalue()
 
 
-def _members(archive: Path) -> Iterator[File]:
+def _members(archive: Path, content: io.BytesIO | None = None) -> Iterator[File]:
     """The files of an archive; the manifest must come first, and nothing else than the files of parts may follow."""
     try:
-        with tarfile.open(archive, mode="r:") as opened:
+        with tarfile.open(archive, mode="r:", fileobj=content) as opened:
             for number, entry in enumerate(opened):
                 expected = entry.name == MANIFEST if number == 0 else _NAMES.fullmatch(entry.name) is not None
                 if not expected or not entry.isreg() or entry.size > _LARGEST:
                     raise StudyError(f"{archive} is no archive of a study: it holds {quote(entry.name)}.")
-                content = opened.extractfile(entry)
-                assert content is not None
-                yield entry.name, content.read()
+                member = opened.extractfile(entry)
+                assert member is not None
+                yield entry.name, member.read()
     except tarfile.TarError as error:
         raise StudyError(f"{archive} is no archive of a study: {error}. Make one with `tabia study pack`.") from None
     except OSError as error:

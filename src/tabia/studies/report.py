@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tabia.core.text import markdown, markdown_code
 from tabia.studies import figures
-from tabia.studies.directory import Manifest, StudyDirectory
+from tabia.studies.directory import Manifest, StoredPart, StudyDirectory
 from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.results import Progress, Results, Row, collect, rows, seeds_shown
 from tabia.studies.study import S, Scale, Study
@@ -124,17 +124,24 @@ def _page(
 
 
 def _about(manifest: Manifest, scale: Scale, results: Results) -> str:
-    devices = ", ".join(dict.fromkeys(one.device for one in results.parts)) or manifest.device
-    minutes = sum(one.seconds for one in results.parts) / 60
     lines = [
         "| | |",
         "|---|---|",
         f"| scale | {markdown(scale.name)}: {markdown(scale.about)} |",
         f"| seeds | {_seeds(results.progress)}, from {manifest.seed} |",
-        f"| computed with | Tabia {markdown(manifest.tabia)} on {markdown(devices)}, {minutes:.1f} minutes |",
+        f"| computed with | Tabia {markdown(manifest.tabia)}, {markdown(_computed(manifest, results.parts))} |",
         f"| command | {markdown_code(command(manifest))} |",
     ]
     return "\n".join(lines)
+
+
+def _computed(manifest: Manifest, parts: Sequence[StoredPart]) -> str:
+    """The devices that computed the parts, and for how long: the sum over the parts, not the time by the clock."""
+    seconds: dict[str, float] = {}
+    for part in parts:
+        for name, own in part.seconds.items():
+            seconds[name] = seconds.get(name, 0.0) + own
+    return ", ".join(f"{own / 60:.1f} minutes on {name}" for name, own in seconds.items()) or manifest.device
 
 
 def _seeds(progress: Progress) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from fnmatch import fnmatchcase
 
 from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
-from tabia.studies.directory import StudyDirectory
+from tabia.studies.clock import PartClock
+from tabia.studies.directory import StudyDirectory, device
 from tabia.studies.estimates import StudyError
 from tabia.studies.part import Control, NoControl, Outcome, Part, Place, Save
 from tabia.studies.study import S, Study
@@ -62,11 +62,11 @@ def run(
         if directory.finished(part.name):
             result.finished.append(part.name)
         elif missing:
-            _refuse_if_never(part, missing, result, directory)
+            refuse_if_never(part, missing, result, directory)
             result.waiting.append(part.name)
         else:
-            shown = _Part(control or NoControl(), observe, part.name, done, part.cost, total)
-            (result.finished if _run_part(part, directory, shown) else result.elsewhere).append(part.name)
+            shown = _Shown(control or NoControl(), observe, part.name, done, part.cost, total)
+            (result.finished if run_part(part, directory, shown) else result.elsewhere).append(part.name)
         if slim:
             directory.slim(part.name)
         done += part.cost
@@ -74,23 +74,26 @@ def run(
     return result
 
 
-def _run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
+def run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
     """Run one part and store what it found; False if another process is running it."""
     with directory.claimed(part.name) as mine:
         if not mine:
             return False
         if directory.finished(part.name):  # by another process, a moment ago
             return True
+        clock = PartClock(directory.folder(part.name), device())
         place = Place(
             folder=directory.folder(part.name),
-            control=control,
+            control=_Timed(control, clock),
             folder_of=directory.folder,
             outcome_of=lambda name: directory.result(name).outcome,
         )
-        started = time.monotonic()
-        outcome = part.run(place)
+        try:
+            outcome = part.run(place)
+        finally:
+            clock.save()
         _check(part, outcome)
-        directory.store(part, outcome, time.monotonic() - started)
+        directory.store(part, outcome, clock.seconds)
     return True
 
 
@@ -100,7 +103,7 @@ def _check(part: Part, outcome: Outcome) -> None:
         raise StudyError(f"The part {part.name} measured {', '.join(found)} instead of {', '.join(part.keys)}.")
 
 
-def _refuse_if_never(part: Part, missing: Sequence[str], result: Run, directory: StudyDirectory) -> None:
+def refuse_if_never(part: Part, missing: Sequence[str], result: Run, directory: StudyDirectory) -> None:
     """Refuse a part whose needs are neither finished nor being run by another process."""
     never = [need for need in missing if need not in (*result.elsewhere, *result.waiting)]
     idle = [need for need in never if not _is_running(need, directory)]
@@ -113,8 +116,26 @@ def _is_running(part: str, directory: StudyDirectory) -> bool:
         return not mine
 
 
-class _Part:
-    """The control of one part: its progress is a share of the study's."""
+class _Timed:
+    """The control of one part that also saves how long it has computed."""
+
+    def __init__(self, outer: Control, clock: PartClock) -> None:
+        self._outer, self._clock = outer, clock
+
+    def progress(self, done: float, total: float) -> None:
+        self._clock.tick()
+        self._outer.progress(done, total)
+
+    def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
+        def saved(number: int) -> str | None:
+            self._clock.save()
+            return save(number)
+
+        return self._outer.on_interrupt(saved, seconds)
+
+
+class _Shown:
+    """The control of one part whose progress is a share of the study's."""
 
     def __init__(self, outer: Control, observe: Observe, name: str, before: float, cost: float, total: float) -> None:
         self._outer, self._observe = outer, observe

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from tabia.core import files
@@ -131,18 +132,38 @@ class _Stop:
 
 
 def export(run: Path, to: Path) -> None:
-    """Write the weights of every checkpoint of a run in half precision, laid out as in a run."""
+    """Write the weights of the checkpoints of a run in half precision, laid out as in a run.
+
+    A run with a gate may save the same network several times, because a refused one does not play. Only the first of
+    equal networks is written, so that every step is a version of its own.
+    """
+    gated, before = files.exists(run / "best"), None
+    same: dict[int, int] = {}  # by step: the step with the same network
     for step, folder in runs.steps(run).items():
-        target = to / "checkpoints" / str(step)
-        if files.exists(target / runs.WEIGHTS):
-            continue
-        files.make_directory(target)
         held = weights.load(run / "checkpoints" / folder / runs.WEIGHTS)
-        aside = target / files.random_name(runs.WEIGHTS)
-        weights.save(aside, held.network, held.weights, held.metadata, store="float16")
-        aside.replace(target / runs.WEIGHTS)
-    if files.exists(run / "best"):
-        files.write_atomic(to / "best", files.read_bytes(run / "best", files.KILOBYTE))
+        if gated and before is not None and _equal(before, held):
+            same[step] = same[max(same)]
+            continue
+        before, same[step] = held, step
+        _write(held, to / "checkpoints" / str(step))
+    if gated:
+        best = int(files.read_text(run / "best", files.KILOBYTE))
+        files.write_atomic(to / "best", f"{same.get(best, best)}\n".encode())
+
+
+def _equal(one: weights.Loaded, other: weights.Loaded) -> bool:
+    """Whether two networks have the same weights."""
+    pairs = zip(jax.tree.leaves(one.weights), jax.tree.leaves(other.weights), strict=True)
+    return all(np.array_equal(left, right) for left, right in pairs)
+
+
+def _write(held: weights.Loaded, target: Path) -> None:
+    if files.exists(target / runs.WEIGHTS):
+        return
+    files.make_directory(target)
+    aside = target / files.random_name(runs.WEIGHTS)
+    weights.save(aside, held.network, held.weights, held.metadata, store="float16")
+    aside.replace(target / runs.WEIGHTS)
 
 
 def steps(place: Place, part: str) -> list[int]:

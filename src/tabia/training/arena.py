@@ -58,6 +58,7 @@ def _gumbel_search(plan: Plan, simulations: int) -> Search:
         rule=Gumbel(considered_actions=settings.considered_actions, gumbel_scale=0.0),
         simulations=simulations,
         winning_moves_first=settings.winning_moves_first,
+        proven_values=settings.proven_values,
     )
 
 

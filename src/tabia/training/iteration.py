@@ -42,6 +42,7 @@ class SelfPlaySummary(NamedTuple):
     policy_agreement: Array  # fraction of moves that were the evaluator's first choice
     played_prior: Array  # mean prior probability of the move played
     first_moves: Array  # [A] how often each move opened a game
+    proven: Array | None = None  # fraction of positions that were proven, with `search.proven_values`
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class IterationResult:
                 str(action): int(summary.first_moves[action]) for action in summary.first_moves.nonzero()[0]
             },
         }
+        if summary.proven is not None:
+            found["proven"] = float(summary.proven)
         return found | self._losses() | self.extra
 
     def check(self, number: int, steps: int) -> None:
@@ -236,4 +239,5 @@ def _summarize(plies: Plies, num_actions: int) -> SelfPlaySummary:
         policy_agreement=plies.agrees.mean(),
         played_prior=plies.prior.mean(),
         first_moves=jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0),
+        proven=None if plies.proven is None else plies.proven.mean(),
     )

@@ -14,6 +14,7 @@ from itertools import chain
 
 import jax
 
+from tabia.core import devices
 from tabia.evaluation.batch import query_size
 from tabia.networks.summary import counts
 from tabia.search import layout, memory
@@ -40,6 +41,14 @@ def check_memory(plan: Plan) -> None:
                 raise TrainingError(f"{sentence}{_fewer_games(board, needs, limit)}")
 
 
+def check_devices(plan: Plan) -> None:
+    """Refuse games or batches that cannot be split evenly over the devices in use, at any stage of the schedule."""
+    for stage in (*plan.stages, *plan.after_teacher):
+        if not stage.config.is_supervised:
+            devices.check_divisible("selfplay.games", stage.config.selfplay.games)
+        devices.check_divisible("learner.batch_size", stage.config.learner.batch_size)
+
+
 def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:
     """How many games of self-play would fit, if their trees are what does not."""
     if max(needs, key=lambda need: need.bytes).setting != "search.simulations":
@@ -50,31 +59,32 @@ def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:
 
 
 def working_bytes(plan: Plan) -> int:
-    """Bytes that a run needs at its peak, without its replay buffer."""
+    """Bytes that a run needs on each device at its peak, without its replay buffer."""
     boards = chain.from_iterable(stage.boards for stage in (*plan.stages, *plan.after_teacher))
     each = (needs for board in boards for needs in (selfplay_needs(board), learner_needs(board)))
     return max(sum(need.bytes for need in needs) for needs in each)
 
 
 def selfplay_needs(plan: Plan) -> list[Need]:
-    """What self-play needs."""
+    """What self-play needs on each device."""
     settings, games = plan.config.search, plan.config.selfplay.games
     if plan.config.selfplay.teacher or plan.config.is_supervised:
         return [weight_needs(plan)]
     simulations = max(settings.simulations, settings.fast_simulations)
     search = make_search(plan.game, plan.network, settings, 1)  # with all simulations it could refuse to be made
-    needs = layout.needs(search, games, simulations=simulations)
+    needs = layout.needs(search, devices.per_device(games), simulations=simulations)
     return [weight_needs(plan), *_named("search.simulations", "selfplay.games", games, needs)]
 
 
 def learner_needs(plan: Plan) -> list[Need]:
-    """What an optimizer step needs: the gradient keeps the features of every layer."""
+    """What an optimizer step needs on each device: the gradient keeps the features of every layer."""
     height, width, _ = plan.network.observation_shape
     features = sum(layer.outputs * (height * width if layer.kernel else 1) for layer in plan.network.layers)
     batch = plan.config.learner.batch_size
+    size = devices.per_device(batch) * features * _FLOAT
     return [
         weight_needs(plan),
-        Need("learner.batch_size", batch, batch * features * _FLOAT, "for its features in every layer"),
+        Need("learner.batch_size", batch, size, "for its features in every layer"),
         *_sample_needs(plan),
     ]
 
@@ -91,7 +101,7 @@ def _sample_needs(plan: Plan) -> list[Need]:
 
 
 def arena_needs(plan: Plan) -> list[list[Need]]:
-    """What the searches of the gate and of evaluations need."""
+    """What the searches of the gate and of evaluations need on each device."""
     gate, evaluation = plan.config.gate, plan.config.evaluation
     searches = []
     if gate.kind != "none":
@@ -102,7 +112,7 @@ def arena_needs(plan: Plan) -> list[list[Need]]:
     found = []
     for section, search, simulations, games in searches:
         batch = query_size(min(games, arena.TOGETHER))
-        needs = layout.needs(arena.make_search(plan, 1, search), batch, simulations=simulations)
+        needs = layout.needs(arena.make_search(plan, 1, search), devices.per_device(batch), simulations=simulations)
         found.append(_named(f"{section}.simulations", f"{section}.games", batch, needs))
     return found
 

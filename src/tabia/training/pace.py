@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from tabia.core import devices
 from tabia.training import iteration, limits
 from tabia.training import state as states
 from tabia.training.compiling import CompileAhead
@@ -134,6 +135,7 @@ def estimate(config: Config) -> Estimate:
     # Learn from the first iteration on, so that learning is part of the timing.
     plan = Plan(replace(config, replay=replace(config.replay, min_positions=1)))
     plan.check()
+    limits.check_devices(plan)
     limits.check_memory(plan)
     state = states.begin(plan)
     started = time.monotonic()
@@ -152,7 +154,7 @@ def estimate(config: Config) -> Estimate:
         iterations = config.iterations
         minutes = (compile_seconds + iterations * mean) / 60
     return Estimate(
-        device=jax.devices()[0].device_kind,
+        device=devices.describe(),
         replay=states.replay_size(state),
         compile_seconds=compile_seconds,
         iteration_seconds=mean,

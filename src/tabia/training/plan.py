@@ -133,6 +133,8 @@ class Plan:
             )
         if config.search.cut_loops and config.search.rule == "gumbel" and game.chance:
             raise TrainingError(f"search.cut_loops does not work for games of chance, such as {game.id}.")
+        if config.search.proven_values and game.chance:
+            raise TrainingError(f"search.proven_values does not work for games of chance, such as {game.id}.")
         if config.search.reuse_tree and game.chance:
             raise TrainingError(f"search.reuse_tree does not work for games of chance, such as {game.id}.")
         if config.selfplay.teacher and not self._can_teach(config.selfplay.teacher):

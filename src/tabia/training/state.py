@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core import devices
 from tabia.networks import Variables
 from tabia.search import memory
 from tabia.search.memory import Need
@@ -62,7 +63,7 @@ def begin(plan: Plan) -> State:
     lane_key, weight_key = jax.random.split(jax.random.key(plan.config.seed))
     shapes = jax.eval_shape(plan.learner.init, weight_key)
     host = _host(plan, jax.eval_shape(lambda: [_board(board, shapes, lane_key).buffer for board in plan.boards]))
-    train_state = plan.learner.init(weight_key)
+    train_state = devices.copied(plan.learner.init(weight_key))
     gated = plan.config.gate.kind != "none"
     boards = tuple(_board(board, train_state, lane_key, host) for board in plan.boards)
     champion = jax.tree.map(jnp.copy, train_state.ema) if gated else None
@@ -82,7 +83,7 @@ def without_games(plan: Plan, state: State) -> State:
 
 def _board(plan: Plan, train_state: TrainState, key: Array, host: jax.Device | None = None) -> Board:
     lanes = plan.selfplay.begin(key)
-    plies = jax.eval_shape(plan.selfplay.play, train_state.variables, lanes, key)[1]
+    plies = plan.selfplay.shapes(train_state.variables, lanes, key)
     return Board(lanes, replay.make_buffer(plies, plan.rows, host))
 
 
@@ -90,11 +91,11 @@ def _host(plan: Plan, buffers: Sequence[ReplayBuffer]) -> jax.Device | None:
     """The host device if replay buffers of these shapes belong there, otherwise None; refused if nothing fits."""
     needed, place, working = sum(map(memory.nbytes, buffers)), plan.config.replay.place, working_bytes(plan)
     device, machine = memory.device_limit(), memory.machine_limit()
-    if place != "host" and needed + working <= device.bytes:
+    if place != "host" and devices.per_device(needed) + working <= device.bytes:
         return None
     if place != "device" and needed <= machine.bytes / 2:  # a checkpoint needs as much again, twice
         return _cpu()
-    capacities = {"host": machine.bytes // 2, "device": max(device.bytes - working, 0)}
+    capacities = {"host": machine.bytes // 2, "device": max(device.bytes - working, 0) * devices.count()}
     capacity = capacities[place] if place in capacities else max(capacities.values())
     positions = plan.rows * plan.config.selfplay.games
     fits = memory.fitting(Need("replay.positions", positions, needed, ""), capacity)
@@ -119,7 +120,8 @@ def _cpu() -> jax.Device:
 def replay_size(state: State) -> str:
     """The size and place of the replay buffers, in words."""
     buffers = [board.buffer for board in state.boards]
-    where = "on the device" if replay.host_of(buffers[0]) is None else "in the machine's memory"
+    one = "on the device" if devices.count() == 1 else f"on {devices.count()} devices"
+    where = one if replay.host_of(buffers[0]) is None else "in the machine's memory"
     return f"{sum(map(memory.nbytes, buffers)) / 1e9:.2f} GB {where}"
 
 
@@ -165,8 +167,18 @@ def from_arrays(plan: Plan, arrays: Mapping[str, np.ndarray]) -> State:
         odd = sorted(set(names) ^ set(arrays))[0]
         raise TrainingError(f"The saved state does not match this configuration: {odd} is missing or unknown.")
     host = _host(plan, [board.buffer for board in like.boards])
-    places = {name: host if re.match(r"\.boards\[\d+\]\.buffer\b", name) else None for name in names}
+    places = {name: _place(name, leaf.ndim, host) for name, leaf in names.items()}
     return jax.tree.unflatten(shape, [_like(name, leaf, arrays[name], places[name]) for name, leaf in names.items()])
+
+
+def _place(name: str, axes: int, host: jax.Device | None) -> jax.Device | jax.sharding.Sharding | None:
+    """Where an array of a state belongs."""
+    board = re.match(r"\.boards\[\d+\]\.(lanes|buffer)\b", name)
+    if board is None or axes == 0:
+        return devices.copying() if board is None or host is None else host
+    if board[1] == "lanes":
+        return devices.splitting()
+    return devices.splitting(axis=1) if host is None else host
 
 
 def _plain(leaf: Array) -> np.ndarray:
@@ -177,7 +189,7 @@ def _plain_shape(leaf: Any) -> Any:
     return jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
 
 
-def _like(name: str, leaf: Any, array: np.ndarray, place: jax.Device | None) -> Array:
+def _like(name: str, leaf: Any, array: np.ndarray, place: jax.Device | jax.sharding.Sharding | None) -> Array:
     plain = _plain_shape(leaf)
     if plain.shape != array.shape or plain.dtype != array.dtype:
         raise TrainingError(

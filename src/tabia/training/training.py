@@ -38,6 +38,7 @@ class Training:
         run, plan = as_run(run), Plan(config)
         plan.check()
         limits.check_time(plan)
+        limits.check_devices(plan)
         limits.check_memory(plan)
         run.check_free()
         state = states.begin(plan)  # before the directory exists: this refuses a replay buffer that does not fit
@@ -57,6 +58,7 @@ class Training:
         config = run.config(game=game, players=players)
         plan = Plan(config)
         plan.check()
+        limits.check_devices(plan)
         limits.check_memory(plan)
         with run.locked():
             found, notes = checkpoint.newest(run, plan)

@@ -151,6 +151,10 @@ class PgxGame(Game):
         return shape if len(shape) == 3 else (1, *shape, 1)
 
     @property
+    def plane_names(self) -> tuple[str, ...]:
+        return self._board.planes or super().plane_names
+
+    @property
     def max_moves(self) -> int:
         return self._board.max_moves
 

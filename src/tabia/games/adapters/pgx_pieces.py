@@ -21,6 +21,17 @@ from tabia.games.adapters.pgx_stones import Board
 
 State = Any  # pgx's own state
 _FILES = "abcdefgh"
+_CHESS_PIECES = ("pawns", "knights", "bishops", "rooks", "queens", "king")
+_SIDES = ("the mover", "the next seat")
+
+
+def _chess_planes(*last: str) -> tuple[str, ...]:
+    """The planes of pgx's two chess games: eight positions, the newest first, then those that differ."""
+    planes = list[str]()
+    for ago in range(8):
+        planes += [f"{kind} of {side}, {ago} moves ago" for side in _SIDES for kind in _CHESS_PIECES]
+        planes += [f"1 if the position {ago} moves ago occurred {how}" for how in ("once", "more than once")]
+    return (*planes, "the mover's seat", "moves, divided by their limit", *last)
 
 
 class Chess(Board):
@@ -28,6 +39,10 @@ class Chess(Board):
     max_moves = 512
     sides = ("white", "black")
     goals = ("Checkmate the other king.",) * 2
+    planes = _chess_planes(
+        *(f"1 if {side} may castle on the {wing}'s side" for side in _SIDES for wing in ("queen", "king")),
+        "moves without progress, divided by 100",
+    )
     limited = True
     size = 8
 
@@ -69,6 +84,7 @@ class Chess(Board):
 class GardnerChess(Chess):
     title = "Gardner's minichess from pgx, 5 x 5, at most 256 moves."
     max_moves = 256
+    planes = _chess_planes("moves without progress, divided by 100")
     size = 5
 
     def future(self, state: State) -> Any:

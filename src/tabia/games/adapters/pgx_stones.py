@@ -34,6 +34,7 @@ class Board:
     chance = False
     sides = ("X", "O")
     goals = ("Finish with a higher score than the other.",) * 2  # of each seat
+    planes: tuple[str, ...] = ()  # what each plane of an observation shows; empty: as `Game.plane_names` says
     limited = False  # whether `max_moves` is a rule rather than a consequence of the board's size
 
     def prepare(self, state: State) -> State:
@@ -134,6 +135,7 @@ class Hex(Board):
     title = "Hex from pgx, 11 x 11, with the swap; X joins top and bottom, O left and right."
     max_moves = 122  # 121 stones and a swap
     goals = ("Join the top and the bottom edge.", "Join the left and the right edge.")
+    planes = ("pieces of the mover", "pieces of the next seat", "the mover's seat", "1 if the mover may swap")
 
     def future(self, state: State) -> Any:
         return (jnp.sign(state._x.board), state._x.step_count)
@@ -161,6 +163,10 @@ class Go(Board):
     size: int
     sides = ("X (black)", "O (white)")
     goals = ("Control more of the board than white and its 7.5 points.", "Control, with 7.5 points, more than black.")
+    planes = (
+        *(f"pieces of {side}, {ago} moves ago" for ago in range(8) for side in ("the mover", "the next seat")),
+        "the mover's seat",
+    )
     limited = True
 
     @property

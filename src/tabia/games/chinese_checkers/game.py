@@ -41,7 +41,7 @@ from tabia.games.chinese_checkers.jumps import Moves, find_legal, mirrored, move
 from tabia.games.chinese_checkers.rules import OpenSpiel, People, Rules, Schulte, pieces
 from tabia.games.chinese_checkers.star import CORNERS, DIRECTIONS, Seating, Star, seating, star
 from tabia.games.errors import GameError
-from tabia.games.game import Game, Key, Symmetry
+from tabia.games.game import Game, Key, Symmetry, relative_seat
 
 _SEATS = {37: (3,), 121: tuple(CORNERS)}
 _MOVES_EACH = {37: 40, 121: 200}
@@ -146,6 +146,13 @@ class ChineseCheckers(Game):
 
     def scores(self, state: State) -> Array:
         return state.settled
+
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        sides = [relative_seat(seat) for seat in range(self.players)]
+        ends = [f"end zone of {side}" for side in sides[: 2 if self.players == 4 else 1]]
+        finished = [f"1 if {side} has finished" for side in sides] if self._rules.skips_finished else []
+        return (*(f"pieces of {side}" for side in sides), "fields of the board", *ends, *finished)
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
         """The pieces of each seat, me first, then the fields, my end zone and, with four seats, the next seat's.

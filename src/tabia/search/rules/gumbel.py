@@ -29,6 +29,7 @@ class Gumbel(Rule):
     """
 
     plans_root: ClassVar[bool] = True
+    root_lanes: ClassVar[tuple[int, ...]] = (0, 1)
 
     considered_actions: int = 16
     gumbel_scale: float = 1.0
@@ -51,15 +52,15 @@ class Gumbel(Rule):
 
     def root_scores(self, node: View, root: Root, simulation: Array) -> Array:
         gumbel, schedule = root
-        return self._root_scores(node, gumbel, schedule[simulation])
+        return self._root_scores(node, gumbel, _available(node, schedule[simulation]))
 
     def recommend(self, node: View, root: Root) -> Recommendation:
         """The best of the most visited actions, and the improved policy."""
         gumbel, _ = root
         return Recommendation(
-            scores=self._root_scores(node, gumbel, node.visits.max(axis=-1)),
-            policy=self.improved_policy(node),
-            weights=self.improved_policy(node, node.visits > 0),
+            scores=self._root_scores(node, gumbel, node.candidate_visits.max(axis=-1)),
+            policy=self.improved_policy(node, node.candidates),
+            weights=self.improved_policy(node, node.candidate_visits > 0),
         )
 
     def _root_scores(self, node: View, gumbel: Array, considered_visits: Array) -> Array:
@@ -87,6 +88,19 @@ class Gumbel(Rule):
     def sigma(self, node: View, values: Array) -> Array:
         """Values on the scale of logits; their weight grows with the visits."""
         return (self.maxvisit_init + node.visits.max(axis=-1, keepdims=True)) * self.value_scale * values
+
+
+def _available(node: View, visits: Array) -> Array:
+    """The visits [B] of the actions to consider: `visits`, unless proofs have left no candidate with so many.
+
+    Then the next higher number of visits of a candidate, or the highest if there is none. So the simulations of a move
+    that is proven to be bad go to the moves that are still considered.
+    """
+    if node.proven is None:
+        return visits
+    enough = node.candidates & (node.visits >= visits[:, None])
+    least = jnp.where(enough, node.visits, jnp.inf).min(axis=-1)
+    return jnp.where(enough.any(axis=-1), least, node.candidate_visits.max(axis=-1))
 
 
 def mixed_value(node: View) -> Array:

@@ -26,8 +26,8 @@ class Recommendation(NamedTuple):
     """What a rule recommends at the roots."""
 
     scores: Array  # [B, A] the legal action with the highest score is played
-    policy: Array  # [B, A]
-    weights: Array  # [B, A] how much each visited action counts in the root's value; they sum to 1
+    policy: Array  # [B, A] over `View.candidates`
+    weights: Array  # [B, A] how much each visited candidate counts in the root's value; they sum to 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,9 @@ class Rule(ABC):
     or continue an earlier tree.
     """
 
+    root_lanes: ClassVar[tuple[int, ...]] = ()
+    """The axis B of each array that `prepare_root` returns for the roots."""
+
     @abstractmethod
     def scores(self, node: View) -> Array:
         """Scores [..., A] of the actions of any node below the root."""
@@ -57,8 +60,9 @@ class Rule(ABC):
 
     def recommend(self, node: View, root: Root) -> Recommendation:
         """The most visited action, and visits as the policy."""
-        policy = node.visits / jnp.maximum(node.visits.sum(axis=-1, keepdims=True), 1.0)
-        return Recommendation(node.visits, policy, policy)
+        visits = node.candidate_visits
+        policy = visits / jnp.maximum(visits.sum(axis=-1, keepdims=True), 1.0)
+        return Recommendation(visits, policy, policy)
 
 
 def select_action(scores: Array, legal: Array, order: Array | None = None) -> Array:

@@ -13,12 +13,22 @@ from tabia.search.tree import View
 
 @dataclass(frozen=True)
 class Uct(Rule):
-    """v + c sqrt(log N / n); unvisited actions first (Sanz & Villanueva 2021, Goldberg & Ishay 2017)."""
+    """v + c sqrt(log N / n); unvisited actions first (Goldberg & Ishay 2017).
+
+    Without `untried_first`, an unvisited action has the lowest value, and every action counts one visit more, also the
+    node: v + c sqrt(log(N + 1) / (n + 1)). That is the rule of the code of Sanz & Villanueva 2021. Their values are in
+    [0, 1], so their constant C is c = 2 C.
+    """
 
     c: float = 2.0**0.5
+    untried_first: bool = True
 
     def scores(self, node: View) -> Array:
-        return jnp.where(node.visits > 0, node.means + _bonus(self.c, node), jnp.inf)
+        tried = node.visits > 0
+        if self.untried_first:
+            return jnp.where(tried, node.means + _bonus(self.c, node), jnp.inf)
+        count = 1.0 + node.visits.sum(axis=-1, keepdims=True)
+        return jnp.where(tried, node.means, -1.0) + self.c * jnp.sqrt(jnp.log(count) / (1.0 + node.visits))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 from tabia.evaluation import Record
 from tabia.games.game import Game
+from tabia.studies.catalog.tictactoe_mcts import their_uct
 from tabia.studies.estimates import Estimate, exact, percentage, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, Tally, spec, trained
 from tabia.studies.part import Outcome, Part, Place, part_seed
@@ -25,9 +27,9 @@ RECIPES = {THEIRS: "sanz-villanueva-connect4", OURS: "connect4-gpu"}
 OPPONENTS = {
     "Minimax(5)": "minimax:depth=5",
     "Minimax(6)": "minimax:depth=6",
-    "MCTS(400)": "mcts:simulations=400,c=1.414214",
-    "MCTS(800)": "mcts:simulations=800,c=1.414214",
-    "MCTS(1200)": "mcts:simulations=1200,c=1.414214",
+    "MCTS(400)": f"mcts:simulations=400,{their_uct(sqrt(2.0))}",
+    "MCTS(800)": f"mcts:simulations=800,{their_uct(sqrt(2.0))}",
+    "MCTS(1200)": f"mcts:simulations=1200,{their_uct(sqrt(2.0))}",
 }
 COSTS = {"Minimax(5)": 8.0, "Minimax(6)": 40.0, "MCTS(400)": 5.0, "MCTS(800)": 10.0, "MCTS(1200)": 15.0}
 """Of a match. Minimax computes on the CPU; 100 games against itself, of 32 moves, take 11 s at depth 5 and 79 s at
@@ -141,7 +143,7 @@ def _training(scale: Connect4Scale, seed: int, repeat: int, recipe: str) -> Trai
 
 def _match(scale: Connect4Scale, seed: int, repeat: int, recipe: str, opponent: str) -> MatchPart:
     keys = _keys(recipe, opponent)
-    name = f"{recipe}-{opponent.lower().replace('(', '-').rstrip(')')}"
+    name = f"{recipe}-{opponent.lower().replace('mcts', 'uct').replace('(', '-').rstrip(')')}"
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         tallies = [Tally(records, names[0], seat) for seat in range(2)]
@@ -235,7 +237,8 @@ STUDY = Study(
     ),
     notes=(
         "The text of the thesis names MCTS(200), MCTS(400) and MCTS(600) as opponents; its table, which is used here, "
-        "MCTS(400), MCTS(800) and MCTS(1200). The thesis trained on ten processes and an RTX 3060 Ti, so minutes "
-        "compare machines and programs, not algorithms.",
+        "MCTS(400), MCTS(800) and MCTS(1200). They select by UCT as in the authors' published code: C is sqrt 2 on "
+        "values from 0 to 1, and an untried move has the lowest value. The thesis trained on ten processes and an RTX "
+        "3060 Ti, so minutes compare machines and programs, not algorithms.",
     ),
 )

@@ -8,6 +8,7 @@ from functools import partial
 
 from tabia.evaluation import Record
 from tabia.games.game import Game
+from tabia.studies.catalog.tictactoe_mcts import BEST, their_uct  # the tiny scale shares programs
 from tabia.studies.estimates import around, percentage
 from tabia.studies.matches import MatchPart, Tally, TournamentPart, lineup, rate_all, spec
 from tabia.studies.part import Outcome, Part, part_seed
@@ -42,7 +43,7 @@ SCALES = (
     SimulationsScale(
         name="tiny",
         about="MCTS without a network at tic-tac-toe, 4 games per pair",
-        player=lambda simulations, ties: f"mcts:simulations={simulations},c=1.5,ties={ties}",
+        player=lambda simulations, ties: f"mcts:simulations={simulations},{their_uct(BEST)}",
         game="tictactoe",
         games=4,
         simulations=(1, 4),

@@ -27,6 +27,7 @@ FIXED = frozenset(
         "selfplay.plies",
         "selfplay.temperature_by",
         "search.cut_loops_history",
+        "search.proven_values",
         "gate.kind",
         "gate.restore_on_refusal",
         "replay.place",

@@ -64,6 +64,8 @@ class SearchSettings:
 
     An iteration starts with new trees, because its network may be another one.
     """
+    proven_values: bool = False
+    """Back up exact wins, draws and losses; a position proven by its search has exact targets. Not for chance."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,8 @@ import numpy as np
 import optax
 from jax import Array
 
+from tabia.core import devices
+from tabia.core.lanes import constrain
 from tabia.games.game import Game
 from tabia.networks import Network, Tree, Variables, compute_type
 from tabia.training.config.schema import LearnerSettings, TargetSettings
@@ -70,14 +72,12 @@ class Learner:
             return self.learn_epochs(train_state, self._draw_epochs(buffer, key), key, learning_rate)
         if steps is not None:
             return self._learn_steps(train_state, buffer, key, rate, steps)
-        source = buffer if host_of(buffer) is None else jax.device_put(_sample_all(self, buffer, key), jax.devices()[0])
+        source = buffer if host_of(buffer) is None else _to_devices(_sample_all(self, buffer, key))
         if jax.default_backend() != "cpu":
-            return _learn(self, train_state, source, key, rate)
+            with devices.active():
+                return _learn(self, train_state, source, key, rate)
         # XLA's CPU backend is many times slower at the gradients of convolutions inside a scan.
-        found: list[Losses] = []
-        for index in range(self.settings.steps):
-            train_state, losses = _learn_step(self, train_state, source, key, jnp.int32(index), rate)
-            found.append(losses)
+        train_state, found = self._learn_one_by_one(train_state, source, key, rate, range(self.settings.steps))
         return train_state, jax.tree.map(lambda *values: jnp.mean(jnp.stack(values)), *found)
 
     def learn_epochs(
@@ -92,14 +92,17 @@ class Learner:
         source: Source = buffer
         if self.settings.epochs:
             source = jax.eval_shape(lambda: draw_epochs(buffer, key, self.settings, self.window, last=self._needs_last))
+            source = jax.tree.map(lambda leaf: leaf.update(sharding=devices.copying()), source)
         elif host_of(buffer) is not None:
             return None
-        rate, zero = jnp.float32(0.0), jnp.int32(0)
-        if jax.default_backend() == "cpu":
-            return _learn_step.lower(self, train_state, source, key, zero, rate)
-        if self.settings.epochs or self.settings.steps_per_game:
-            return _learn_many.lower(self, train_state, source, key, rate, zero, zero)
-        return _learn.lower(self, train_state, source, key, rate)
+        rate = jnp.float32(0.0)
+        with devices.active():
+            zero = jnp.int32(0)  # here, as in the calls: a number on all devices
+            if jax.default_backend() == "cpu":
+                return _learn_step.lower(self, train_state, source, key, zero, rate)
+            if self.settings.epochs or self.settings.steps_per_game:
+                return _learn_many.lower(self, train_state, source, key, rate, zero, zero)
+            return _learn.lower(self, train_state, source, key, rate)
 
     @cached_property
     def terms(self) -> tuple[LossTerm, ...]:
@@ -133,7 +136,9 @@ class Learner:
 
     def _draw_epochs(self, buffer: ReplayBuffer, key: Array) -> EpochSample:
         epochs = draw_epochs(buffer, key, self.settings, self.window, last=self._needs_last)
-        return epochs if host_of(buffer) is None else jax.device_put(epochs, jax.devices()[0])
+        if host_of(buffer) is None and devices.count() == 1:
+            return epochs
+        return jax.device_put(epochs, devices.copying() or jax.devices()[0])
 
     def _learn_steps(
         self, train_state: TrainState, buffer: ReplayBuffer, key: Array, rate: Array, steps: int
@@ -144,7 +149,7 @@ class Learner:
         found: list[tuple[int, Losses]] = []
         for first in range(0, steps, self.settings.steps):
             count = min(self.settings.steps, steps - first)
-            source = jax.device_put(_sample_all(self, buffer, key, jnp.int32(first)), jax.devices()[0])
+            source = _to_devices(_sample_all(self, buffer, key, jnp.int32(first)))
             train_state, losses = self._run(train_state, source, key, rate, first, count)
             found.append((count, losses))
         return train_state, jax.tree.map(
@@ -157,13 +162,22 @@ class Learner:
     ) -> tuple[TrainState, Losses]:
         """The steps from number `first` on, as many as `count`, and their mean losses."""
         if jax.default_backend() != "cpu":
-            return _learn_many(self, train_state, source, key, rate, jnp.int32(first), jnp.int32(count))
-        found: list[Losses] = []
-        for index in range(first, first + count):
-            train_state, losses = _learn_step(self, train_state, source, key, jnp.int32(index), rate)
-            found.append(losses)
+            with devices.active():
+                return _learn_many(self, train_state, source, key, rate, jnp.int32(first), jnp.int32(count))
+        train_state, found = self._learn_one_by_one(train_state, source, key, rate, range(first, first + count))
         # In NumPy: a stack of this many arrays would be compiled anew for every number of steps.
         return train_state, jax.tree.map(lambda *values: np.mean([np.asarray(value) for value in values]), *found)
+
+    def _learn_one_by_one(
+        self, train_state: TrainState, source: Source, key: Array, rate: Array, numbers: range
+    ) -> tuple[TrainState, list[Losses]]:
+        """The steps of these numbers, each a call of its own, and the losses of each."""
+        found: list[Losses] = []
+        with devices.active():
+            for index in numbers:
+                train_state, losses = _learn_step(self, train_state, source, key, jnp.int32(index), rate)
+                found.append(losses)
+        return train_state, found
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -206,6 +220,11 @@ def _sample_all(learner: Learner, buffer: ReplayBuffer, key: Array, first: Array
     return jax.vmap(lambda index: _samples_at(learner, buffer, key, index))(indices)
 
 
+def _to_devices(samples: Samples) -> Samples:
+    """Samples of some steps [S, N, ...] from the host, on the devices that learn from them."""
+    return jax.device_put(samples, devices.splitting(axis=1) or jax.devices()[0])
+
+
 def _samples_at(learner: Learner, source: Source, key: Array, index: Array) -> Samples:
     """The samples of one step, the same wherever they are drawn."""
     if isinstance(source, EpochSample):
@@ -219,10 +238,10 @@ def _samples_at(learner: Learner, source: Source, key: Array, index: Array) -> S
 def learn_step(
     learner: Learner, train_state: TrainState, source: Source, key: Array, index: Array, learning_rate: Array
 ) -> tuple[TrainState, Losses]:
-    """One training step, number `index` of its call."""
+    """One training step, number `index` of its call; several devices share its samples and add up their gradients."""
     _, symmetry_key, dropout_key = jax.random.split(jax.random.fold_in(key, index), 3)
     settings, (params, statistics) = learner.settings, train_state.variables
-    batch = learner.make_batch(_samples_at(learner, source, key, index), symmetry_key)
+    batch = learner.make_batch(constrain(_samples_at(learner, source, key, index)), symmetry_key)
 
     def loss(params: Tree) -> tuple[Array, tuple[Losses, Tree]]:
         outputs, new = learner.network.apply(
@@ -236,7 +255,7 @@ def learn_step(
     rate = learning_rate * jnp.minimum(1.0, (train_state.step + 1) / max(settings.warmup_steps, 1))
     variables = Variables(jax.tree.map(lambda old, update: old - rate * update, params, updates), updated)
     ema = _update_ema(settings, train_state, variables)
-    return TrainState(variables, ema, optimizer_state, train_state.step + 1), losses
+    return constrain((TrainState(variables, ema, optimizer_state, train_state.step + 1), losses), axis=None)
 
 
 _learn_step = jax.jit(learn_step, static_argnums=0, donate_argnums=1)

@@ -13,10 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tabia import __version__
-from tabia.core import files
+from tabia.core import devices, files
 from tabia.core.parsing import parse_json
 from tabia.training.errors import TrainingError
 from tabia.training.iteration import IterationResult
@@ -173,7 +171,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": _commit(),
-        "device": jax.devices()[0].device_kind,
+        "device": devices.describe(),
         "processor": _processor(),
         "cores": os.cpu_count(),
         "load": round(

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
 from tabia.games.fingerprint import fingerprint
 from tabia.games.game import Game, State
 from tabia.search.evaluators import random_actions, step
@@ -160,7 +161,9 @@ def draw_revisits(buffer: ReplayBuffer, key: Array, settings: SelfPlaySettings, 
     if not settings.revisit_fraction:
         return None
     revisits = _draw_revisits(buffer, key, settings.revisit_fraction, settings.revisit_candidates, window)
-    return revisits if host_of(buffer) is None else jax.device_put(revisits, jax.devices()[0])
+    if host_of(buffer) is None and devices.count() == 1:
+        return revisits
+    return jax.device_put(revisits, devices.splitting() or jax.devices()[0])
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4))

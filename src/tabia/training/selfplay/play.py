@@ -14,13 +14,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import devices
+from tabia.core.lanes import constrain
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables, compute_type
 from tabia.players import make as make_player
 from tabia.players.search import build_search
 from tabia.search import Search
 from tabia.search.evaluators import random_actions, step
-from tabia.search.result import visit_policy
+from tabia.search.result import visit_target
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.rules import make_rule
 from tabia.search.search import init_tree
@@ -47,6 +49,7 @@ class Plies(NamedTuple):
     full_search: Array  # bool whether the policy is a target: fast searches give none
     ply: Array  # int32
     opening: Array  # int32
+    proven: Array | None = None  # bool whether the search proved its values, with `search.proven_values`
     policy_actions: Array | None = None  # int16[K] or int32[K] the actions of `policy`, unless all are kept
 
 
@@ -63,17 +66,23 @@ class SelfPlay:
 
     def begin(self, key: Array) -> Lanes:
         """Games at their first position."""
-        return _begin(self, key)
+        return devices.split(_begin(self, key))
 
     def play(
         self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None = None
     ) -> tuple[Lanes, Plies]:
         """Play `plies` moves in every lane, by search with this network."""
-        return _play(self, variables, lanes, key, revisits)
+        with devices.active():
+            return _play(self, variables, lanes, key, revisits)
+
+    def shapes(self, variables: Variables, lanes: Lanes, key: Array) -> Plies:
+        """The shapes of the plies of `play`."""
+        return jax.eval_shape(partial(_play, self), variables, lanes, key, None)[1]
 
     def lowered(self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None) -> jax.stages.Lowered:
         """`play` for arguments like these, ready to compile."""
-        return _play.lower(self, variables, lanes, key, revisits)
+        with devices.active():
+            return _play.lower(self, variables, lanes, key, revisits)
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
@@ -87,6 +96,7 @@ def make_search(game: Game, network: Network, settings: SearchSettings, simulati
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
         reuse_nodes=simulations if settings.reuse_tree else 0,
+        proven_values=settings.proven_values,
     )
 
 
@@ -104,6 +114,7 @@ def _play(
     pool = new_games(selfplay, pool_key, weights)
     if revisits is not None:
         pool = with_revisits(pool, revisits)
+    pool = constrain(pool, axis=None)  # every lane may need any game of it
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
@@ -113,7 +124,7 @@ def _play(
     if selfplay.search.reuse_tree and not selfplay.settings.teacher:
         lanes = lanes._replace(kept=_no_trees(selfplay, weights, lanes.states))
     lanes, plies = jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
-    return lanes._replace(kept=None), plies
+    return constrain(lanes._replace(kept=None)), constrain(plies, axis=1)
 
 
 def _no_trees(selfplay: SelfPlay, weights: Any, states: State) -> Kept:
@@ -147,6 +158,7 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         full_search=jnp.broadcast_to(full_search, over.shape),
         ply=lanes.ply,
         opening=lanes.opening,
+        proven=searched.proven,
         policy_actions=policy_actions,
     )
     # A ply of -1 marks a resigned game for `restart`.
@@ -169,6 +181,7 @@ class Searched(NamedTuple):
     values: Array  # float32[B, P]
     prior: Array  # float32[B, A] the evaluator's policy, 0 for illegal moves
     legal: Array  # bool[B, A]
+    proven: Array | None = None  # bool[B] whether `values` are proven, with `search.proven_values`
     tree: Tree | None = None  # if the next search reuses it
 
 
@@ -187,10 +200,11 @@ def search(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tuple[
         root = root_view(result.tree)
         return Searched(
             action=result.action,
-            policy=visit_policy(result.visits, 1.0) if selfplay.target == "visits" else result.policy,
+            policy=visit_target(result) if selfplay.target == "visits" else result.policy,
             values=result.values,
             prior=jnp.where(root.legal, root.priors, 0.0),
             legal=root.legal,
+            proven=None if result.proofs is None else result.proofs.complete,
             tree=None if lanes.kept is None else result.tree,
         )
 
@@ -212,6 +226,7 @@ def teach(selfplay: SelfPlay, states: State, key: Array) -> Searched:
         values=jnp.zeros((legal.shape[0], selfplay.game.num_players)),
         prior=jnp.where(legal, choice.policy, 0.0),
         legal=legal,
+        proven=jnp.zeros(legal.shape[:1], bool) if selfplay.search.proven_values else None,
     )
 
 

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core import devices
+from tabia.core.lanes import constrain
 from tabia.games.game import State
 
 if TYPE_CHECKING:
@@ -48,15 +50,15 @@ class Samples(NamedTuple):
 
 def make_buffer(plies: Plies, rows: int, host: jax.Device | None = None) -> ReplayBuffer:
     """An empty buffer for plies like these [T, B, ...] (arrays or shapes), on the host if one is given."""
+    columns = devices.splitting(axis=1) if host is None else None
     with jax.default_device(host):
-        blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype), plies)
-        unknown = jnp.full(blank.ended.shape, -1, jnp.int16)
+        blank = jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape[1:]), leaf.dtype, device=columns), plies)
         buffer = ReplayBuffer(
             plies=blank,
-            outcome=jnp.zeros_like(blank.values),
-            ready=jnp.zeros(blank.ended.shape, bool),
-            left=unknown,
-            rows=jnp.int32(0),
+            outcome=jnp.zeros_like(blank.values, device=columns),
+            ready=jnp.zeros(blank.ended.shape, bool, device=columns),
+            left=jnp.full(blank.ended.shape, -1, jnp.int16, device=columns),
+            rows=devices.copied(jnp.int32(0)) if host is None else jnp.int32(0),
         )
         return buffer if host is None else jax.device_put(buffer, host)
 
@@ -67,15 +69,18 @@ def emptied(buffer: ReplayBuffer) -> ReplayBuffer:
 
 
 def host_of(buffer: ReplayBuffer) -> jax.Device | None:
-    """The host device of a buffer, None if it is on the default device."""
-    (place,) = buffer.ready.devices()
-    return None if place == jax.devices()[0] else place
+    """The host device of a buffer, None if it is on the default device or split over several devices."""
+    place, *others = buffer.ready.devices()
+    return None if others or place == jax.devices()[0] else place
 
 
 def add(buffer: ReplayBuffer, plies: Plies, *, reach: int, td_lambda: float = 1.0) -> ReplayBuffer:
     """Write plies and the outcomes they decide; no game has more moves than `reach` minus the plies added."""
     host = host_of(buffer)
-    return _add(buffer, plies if host is None else jax.device_put(plies, host), reach=reach, td_lambda=td_lambda)
+    if host is not None:
+        return _add(buffer, jax.device_put(plies, host), reach=reach, td_lambda=td_lambda)
+    with devices.active():
+        return _add(buffer, plies, reach=reach, td_lambda=td_lambda)
 
 
 @partial(jax.jit, static_argnames=("reach", "td_lambda"), donate_argnums=0)
@@ -91,11 +96,12 @@ def _add(buffer: ReplayBuffer, plies: Plies, *, reach: int, td_lambda: float) ->
     rows = (buffer.rows - 1 - back) % capacity  # newest first
     known = outcomes(jax.tree.map(lambda leaf: leaf[rows], _results(buffer.plies)), td_lambda)
     ready = known.ready & (back < buffer.rows)[:, None]  # the other rows are not written yet
-    return buffer._replace(
+    buffer = buffer._replace(
         outcome=buffer.outcome.at[rows].set(known.outcome),
         ready=buffer.ready.at[rows].set(ready),
         left=buffer.left.at[rows].set(known.left),
     )
+    return ReplayBuffer(*constrain(buffer[:-1], axis=1), rows=constrain(buffer.rows, axis=None))
 
 
 class Overwritten(NamedTuple):
@@ -143,6 +149,7 @@ class Results(NamedTuple):
     ended: Array
     resigned: Array
     explored: Array
+    proven: Array | None = None
 
 
 def _results(plies: Plies) -> Results:
@@ -161,7 +168,8 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
     """How positions turned out, TD(lambda) with the search values, for rows given newest first.
 
     A random move says nothing about the position before it, even if it ended the game: that position is worth its
-    search value, and is not ready if a teacher played there.
+    search value, and is not ready if a teacher played there. A position whose value was proven has that value, and so
+    have the positions before it: it takes the place of the end of the game.
     """
 
     def earlier(carry: tuple[Results, Outcomes], row: Results) -> tuple[tuple[Results, Outcomes], Outcomes]:
@@ -170,6 +178,8 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
         mixed = (1.0 - weight) * outcome + weight * following.values
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
+        if row.proven is not None:
+            outcome, known = jnp.where(row.proven[:, None], row.values, outcome), row.proven | known
         left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
         found = Outcomes(outcome, known, jnp.where(row.explored | row.resigned, jnp.int16(-1), left))
         return (row, found), found
