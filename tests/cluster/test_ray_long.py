@@ -28,7 +28,6 @@ from .test_training import TINY
 
 pytest.importorskip("ray")
 EVERY = 20.0  # seconds between two kills
-MINUTES = 5
 
 
 def tabia(*arguments: str) -> list[str]:
@@ -52,14 +51,17 @@ class Killer(threading.Thread):
 
 @pytest.mark.long
 def test_tictactoe_never_loses_after_a_run_in_which_everything_dies(ray_cluster, tmp_path):
-    """Actors are killed every 20 seconds, a node leaves and another joins, and the learner is killed and resumed."""
+    """Actors are killed every 20 seconds, a node leaves, another joins, the learner is killed, interrupted and resumed."""
     path, out = tmp_path / "run", (tmp_path / "output.txt").open("wb")
     on_cluster = ("--ray", ray_cluster.address, "--actors", "2")
-    begin = tabia("train", "tictactoe", "--minutes", str(MINUTES), "--out", str(path), *on_cluster)
-    learner = subprocess.Popen([*begin, "--set", "checkpoints.every=20"], stdout=out, stderr=out)
+
+    def start(*command: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(tabia(*command, *on_cluster), stdout=out, stderr=out)
+
+    learner = start("train", "tictactoe", "--minutes", "120", "--out", str(path), "--set", "checkpoints.every=10")
     killer = Killer()
     try:
-        _wait(lambda: _iterations(path) >= 20, learner)
+        _wait(lambda: _iterations(path) >= 5, learner)
         killer.start()
         _wait(lambda: killer.kills >= 3, learner)
         ray_cluster.remove_node(next(iter(ray_cluster.worker_nodes)), allow_graceful=False)
@@ -68,11 +70,20 @@ def test_tictactoe_never_loses_after_a_run_in_which_everything_dies(ray_cluster,
         _wait(lambda: killer.kills >= 6 and _checkpoints(path), learner)
         learner.kill()
         learner.wait(timeout=60)
-        learner = subprocess.Popen(tabia("resume", str(path), *on_cluster), stdout=out, stderr=out)
-        assert learner.wait(timeout=1800) == 0, (tmp_path / "output.txt").read_text()
+        learner = start("resume", str(path))
+        _wait(lambda: killer.kills >= 10 and _iterations(path) >= 80, learner)
+        learner.send_signal(signal.SIGINT)
+        assert learner.wait(timeout=120) == 128 + signal.SIGINT
+        learner = start("resume", str(path), "--iterations", "60")  # with the learning rate of the end of a run
+        assert learner.wait(timeout=3600) == 0
+    except BaseException:
+        print((tmp_path / "output.txt").read_text())
+        raise
     finally:
         killer.ended.set()
         learner.kill()
+        learner.wait()
+        out.close()
     assert killer.kills >= 10
     _check_counts(path)
     _wait(lambda: not actors(os.getpid()), None)
@@ -102,7 +113,7 @@ def _checkpoints(path: Path) -> bool:
     return any(folder.name.isdecimal() and int(folder.name) for folder in (path / "checkpoints").glob("*"))
 
 
-def _wait(condition, learner: subprocess.Popen[bytes] | None, seconds: float = 900.0) -> None:
+def _wait(condition, learner: subprocess.Popen[bytes] | None, seconds: float = 1800.0) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it took too long"
