@@ -51,7 +51,7 @@ class Killer(threading.Thread):
 
 @pytest.mark.long
 def test_tictactoe_never_loses_after_a_run_in_which_everything_dies(ray_cluster, tmp_path):
-    """Actors are killed every 20 seconds, a node leaves, another joins, the learner is killed, interrupted and resumed."""
+    """Actors are killed every 20 seconds, a node leaves, another joins, the learner is killed and resumed."""
     path, out = tmp_path / "run", (tmp_path / "output.txt").open("wb")
     on_cluster = ("--ray", ray_cluster.address, "--actors", "2")
 
