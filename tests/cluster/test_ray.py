@@ -40,7 +40,7 @@ class KillsAnActor(Metrics):
         return super().on_iteration(training, result)
 
 
-def test_a_run_on_a_cluster_with_a_killed_actor_is_the_same_run(ray_cluster, tmp_path):
+def test_a_run_on_a_cluster_with_a_killed_actor_is_the_same_run(ray_cluster, tmp_path, capfd):
     """The same bits as from actors in this process that never die, whose chunks depend on the same things."""
     before, notes, kills = signal.getsignal(signal.SIGTERM), [], KillsAnActor()
     training = Training.begin(RunDirectory(tmp_path / "run"), TINY)
@@ -58,6 +58,7 @@ def test_a_run_on_a_cluster_with_a_killed_actor_is_the_same_run(ray_cluster, tmp
     assert [line["staleness_max"] for line in found] == [0, 1, 1, 1, 1]
     assert_same(trained(tmp_path / "calm", slots=2, ahead=1), training)
     assert actors(os.getpid()) == []
+    assert capfd.readouterr().out == ""
 
 
 def test_a_local_cluster_listens_on_loopback_only_and_leaves_no_process():
