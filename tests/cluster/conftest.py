@@ -17,7 +17,10 @@ os.environ.update(
     RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
     RAY_USAGE_STATS_ENABLED="0",
     RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
+    RAY_DEDUP_LOGS_SKIP_REGEX=".",
 )
+NODE = {"node_ip_address": "127.0.0.1", "object_store_memory": 100 * 2**20, "include_dashboard": False}
+"""What every node is started with."""
 
 
 @pytest.fixture(scope="session")
@@ -27,16 +30,10 @@ def ray_cluster() -> Iterator[object]:
     from ray.cluster_utils import Cluster
 
     folder = tempfile.mkdtemp(prefix="tabia-ray-")
-    node = {
-        "node_ip_address": "127.0.0.1",
-        "object_store_memory": 100 * 2**20,
-        "include_dashboard": False,
-        "temp_dir": folder,
-    }
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **node})
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": folder, **NODE})
     try:
         for _ in range(2):
-            cluster.add_node(num_cpus=1, **node)
+            cluster.add_node(num_cpus=1, **NODE)
         yield cluster
     finally:
         cluster.shutdown()

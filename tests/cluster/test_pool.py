@@ -122,8 +122,8 @@ def test_a_node_with_other_versions_is_named_and_gets_no_work(identity, words):
     while pool.held > len(pool._chunks):
         pool.step()
     assert len(pool.take([Key(0, slot) for slot in range(4)])) == 4, "the other node continues"
-    told = [note for note in notes if "10.0.0.0" in note]
-    assert len(told) == 1 and words in told[0] and "\n" not in told[0]
+    found = [note for note in notes if "10.0.0.0" in note]
+    assert len(found) == 1 and words in found[0] and "\n" not in found[0]
     assert {place.id for place in launcher.where.values()} == {"00000001"}
 
 
@@ -146,7 +146,7 @@ def test_a_broken_pool_raises_in_the_learner():
         pool.take([Key(0, 0)])
 
 
-def test_actors_are_spread_over_the_room_there_is():
+def test_actors_are_spread_over_the_nodes_by_their_capacity():
     placement, nodes = Placement(Need(cpus=2.0)), [node(0, cpus=4.0), node(1, cpus=8.0), node(2, cpus=1.0)]
     used: list[str] = []
     while (chosen := placement.choose(nodes, used)) is not None:

@@ -39,24 +39,24 @@ class OnCluster:
         nodes = cluster.nodes()
         self._cluster, self._actors = cluster, actors
         self._gpus = float(any(node.gpus for node in nodes)) if gpus is None else gpus
-        self._room = sum(node.gpus / self._gpus if self._gpus else node.cpus for node in nodes)
+        self._capacity = sum(node.gpus / self._gpus if self._gpus else node.cpus for node in nodes)
 
     @contextmanager
     def options(self, training: Training, notify: Notify) -> Iterator[dict[str, Any]]:
         from tabia.cluster.loop import self_play
 
-        actors = self._actors or fitting(self._room, training.config.selfplay.games)
+        actors = self._actors or fitting(self._capacity, training.config.selfplay.games)
         with self_play(training, self._cluster, actors=actors, gpus=self._gpus, notify=notify) as execution:
             yield {"iteration": execution.iteration, "parts": execution.parts}
 
 
-def fitting(room: float, games: int) -> int:
+def fitting(capacity: float, games: int) -> int:
     """As many actors as there is room for, in a number that divides the games played at once.
 
     >>> fitting(7.0, 256), fitting(0.0, 256)
     (4, 1)
     """
-    return max(count for count in range(1, max(1, math.floor(room)) + 1) if games % count == 0)
+    return max(count for count in range(1, max(1, math.floor(capacity)) + 1) if games % count == 0)
 
 
 @contextmanager

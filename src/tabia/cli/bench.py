@@ -362,3 +362,25 @@ def _print_table(
 
 def _or_dash(number: float | None, shape: str, unit: str = "") -> str:
     return "-" if number is None else f"{number:{shape}}{unit}"
+
+
+@app.command("cluster")
+def cluster(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose default recipe is run.")] = "tictactoe",
+    iterations: Annotated[int, typer.Option(min=10, help="Iterations per measurement.")] = 40,
+    repeats: Annotated[int, typer.Option(min=1, help="Measurements, of which the median counts.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Compare the plain training loop with one and with two actors on a Ray cluster of this machine.
+
+    Example: [bold]tabia bench cluster connect3[/]
+    """
+    from tabia.benchmarks import cluster as benchmark
+
+    rows = benchmark.run(game, iterations=iterations, repeats=repeats)
+    if as_json:
+        printing.print_json([row.to_dict() for row in rows])
+        return
+    for row in rows:
+        name = f"{row.actors} actor{'s' * (row.actors > 1)}" if row.actors else "plain loop"
+        typer.echo(f"{name:12} {row.seconds:.3f} s per iteration, {row.of_plain:.2f} of the plain loop's speed")

@@ -40,6 +40,7 @@ _LOCAL_ENVIRONMENT = {
 }
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent to anyone
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # no line of Ray's own on stdout, where results are printed
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep the visible devices; JAX is told otherwise
 }
 

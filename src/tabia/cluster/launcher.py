@@ -88,7 +88,7 @@ class RayLauncher(ActorLauncher):
 
     def _put(self, content: bytes) -> Any:
         """A reference to bytes in the object store; waits for a while if it is full."""
-        ray, until, told = self.cluster.ray, time.monotonic() + _FULL_STORE_SECONDS, False
+        ray, until, notified = self.cluster.ray, time.monotonic() + _FULL_STORE_SECONDS, False
         while True:
             try:
                 return ray.put(content)
@@ -98,9 +98,9 @@ class RayLauncher(ActorLauncher):
                     raise ClusterError(
                         f"{text}. End other jobs, or start the node with a larger --object-store-memory."
                     ) from None
-                if not told:
+                if not notified:
                     self.notify(f"{text}; waiting for room.")
-                told = True
+                notified = True
                 time.sleep(1.0)
 
 

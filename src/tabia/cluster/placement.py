@@ -23,7 +23,7 @@ class Need:
     cpus: float = 1.0
     gpus: float = 0.0
 
-    def room(self, node: Node) -> int:
+    def capacity(self, node: Node) -> int:
         """How many actors a node has room for."""
         by_cpu = int(node.cpus / self.cpus) if self.cpus else 2**31
         return min(by_cpu, int(node.gpus / self.gpus)) if self.gpus else by_cpu
@@ -40,7 +40,7 @@ class Placement:
     def choose(self, nodes: Sequence[Node], used: Iterable[str]) -> Node | None:
         """The node with the most room left, given the node ids of all actors; None if there is no room."""
         taken = Counter(used)
-        left = {node: self.need.room(node) - taken[node.id] for node in nodes if node.id not in self.given_up}
+        left = {node: self.need.capacity(node) - taken[node.id] for node in nodes if node.id not in self.given_up}
         best = max(left, key=lambda node: left[node], default=None)
         return best if best is not None and left[best] > 0 else None
 
@@ -57,5 +57,5 @@ class Placement:
 
     def is_hopeless(self, nodes: Sequence[Node]) -> bool:
         """Whether there are nodes, and all of those with room for an actor have been given up."""
-        usable = [node for node in nodes if self.need.room(node) > 0]
+        usable = [node for node in nodes if self.need.capacity(node) > 0]
         return bool(usable) and all(node.id in self.given_up for node in usable)

@@ -23,6 +23,7 @@ from jax import Array
 from tabia.cluster.chunks import Chunk, Key, Task, pack, plain, unpack
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.pool import Pool
+from tabia.core import devices
 from tabia.training.config.toml import to_toml
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings
@@ -164,8 +165,8 @@ def split(tree: Any, parts: int) -> list[Any]:
 
 
 def join(trees: list[Any], *, axis: int) -> Any:
-    """Trees of arrays put together along the axis of lanes."""
-    return jax.tree.map(lambda *parts: _concatenated(parts, axis), *trees)
+    """Trees of arrays put together along the axis of lanes, on the devices of the learner."""
+    return devices.split(jax.tree.map(lambda *parts: _concatenated(parts, axis), *trees), axis)
 
 
 def _cut(leaf: Array, parts: int) -> list[Any]:

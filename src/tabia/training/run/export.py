@@ -25,6 +25,7 @@ from tabia.training.training import Training
 _LEFT_OUT = ("first_moves",)  # one count per move; metrics.jsonl has them
 _RUN = ("seconds", "progress", "total_games", "positions", "games")
 _LEARNING = ("entropy", "target_entropy", "agreement", "illegal", "learning_rate", "buffer_positions")
+_CLUSTER = ("actors", "actor_restarts", "chunks", "chunk_bytes", "chunk_seconds", "wait_seconds", "staleness")
 _STRENGTH = ("matches.", "agreement_", "gate_")
 
 
@@ -125,4 +126,6 @@ def _tag(name: str) -> str:
         return f"run/{plain}"
     if name in _LEARNING or name.startswith("loss_"):
         return f"learning/{plain}"
+    if name.startswith(_CLUSTER):
+        return f"cluster/{plain}"
     return f"{'strength' if name.startswith(_STRENGTH) else 'selfplay'}/{plain}"
