@@ -10,7 +10,18 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Json, PairingGames, RecordsOut, RunGame, Seed
+from tabia.cli.options import (
+    Actors,
+    Anchor,
+    AnchorElo,
+    CountRepeats,
+    Json,
+    PairingGames,
+    RayAddress,
+    RecordsOut,
+    RunGame,
+    Seed,
+)
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -61,6 +72,8 @@ def rate(
     out: RecordsOut = None,
     game: RunGame = None,
     count_repeats: CountRepeats = False,
+    ray: RayAddress = None,
+    actors: Actors = None,
     as_json: Json = False,
 ) -> None:
     """Rate the players of recorded games, or the checkpoints of a run in a tournament, with 95% intervals.
@@ -88,7 +101,7 @@ def rate(
             game=None if game is None else make(game),
             options=options,
         )
-        records = play_recorded(planned, out)
+        records = play_recorded(planned, out, ray=ray, actors=actors)
     else:
         records = list(load_games(sources))
     report(
