@@ -113,9 +113,7 @@ def test_a_match_on_a_cluster_with_a_killed_actor_is_the_local_match(ray_cluster
 
     with connect(ray_cluster.address) as cluster:
         lineup = lineup_of([planned])
-        with job_runner(
-            cluster, BatchWork, lineup, actors=2, games=(lineup.game,), notify=notes.append
-        ) as run:
+        with job_runner(cluster, BatchWork, lineup, actors=2, games=(lineup.game,), notify=notes.append) as run:
             (played,) = play_matches([planned], run, watch=kill_one)
     assert played == play(planned)
     assert [note.split("): ")[1] for note in notes] == ["its actor died. Its work goes to another actor."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,10 +27,20 @@ def job_actors(
     from tabia.cluster.connection import connect
     from tabia.cluster.workers import job_runner
 
-    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(lambda number: abandon(cluster)):
+    interrupted = threading.Event()
+
+    def leave(number: int) -> str:
+        interrupted.set()  # its actors die now, which is no news
+        return abandon(cluster)
+
+    def notify(text: str) -> None:
+        if not interrupted.is_set():
+            typer.echo(text, err=True)
+
+    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(leave):
         gpus, room = _room(cluster)
         count = min(actors or room, max(jobs, 1))
-        with job_runner(cluster, make, common, actors=count, gpus=gpus, games=games, notify=_notify) as run:
+        with job_runner(cluster, make, common, actors=count, gpus=gpus, games=games, notify=notify) as run:
             yield run
 
 
@@ -38,7 +49,3 @@ def _room(cluster: Cluster) -> tuple[float, int]:
     nodes = cluster.nodes()
     gpus = float(any(node.gpus for node in nodes))
     return gpus, max(1, math.floor(sum(node.gpus if gpus else node.cpus for node in nodes)))
-
-
-def _notify(text: str) -> None:
-    typer.echo(text, err=True)
