@@ -14,8 +14,8 @@ def descendants(process: int) -> list[int]:
 
 
 def actors(process: int) -> list[int]:
-    """The self-play actors among the descendants of a process."""
-    return [one for one in descendants(process) if _command(one).startswith(b"ray::SelfPlayActor")]
+    """The actors among the descendants of a process."""
+    return [one for one in descendants(process) if _command(one).startswith((b"ray::SelfPlayActor", b"ray::JobActor"))]
 
 
 def listening(processes: Iterable[int]) -> set[tuple[str, int]]:

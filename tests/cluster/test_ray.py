@@ -17,6 +17,11 @@ import pytest
 from tabia.cluster.connection import connect, load_ray
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.loop import self_play
+from tabia.cluster.matches import BatchWork, lineup_of, play_matches
+from tabia.cluster.workers import job_runner
+from tabia.evaluation import Match, play
+from tabia.games import make
+from tabia.players import make as make_player
 from tabia.training.loop import train
 from tabia.training.run.directory import RunDirectory
 from tabia.training.run.metrics import Metrics
@@ -100,3 +105,21 @@ def test_without_ray_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ClusterError, match=r"pip install 'tabia\[cluster\]'"):
         load_ray()
+
+
+def test_a_match_on_a_cluster_with_a_killed_actor_is_the_local_match(ray_cluster):
+    game = make("tictactoe")
+    players = tuple(make_player(spec, game) for spec in ("random", "random:epsilon=0.5"))
+    planned, notes, killed = Match(game=game, players=players, games=48, batch=8, seed=5), [], []
+
+    def kill_one(records):
+        if not killed:
+            killed.append(actors(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with connect(ray_cluster.address) as cluster:
+        lineup = lineup_of([planned])
+        with job_runner(cluster, BatchWork, lineup, actors=2, games=(lineup.game,), notify=notes.append) as run:
+            (played,) = play_matches([planned], run, watch=kill_one)
+    assert played == play(planned)
+    assert [note.split("): ")[1] for note in notes] == ["its actor died. Its work goes to another actor."]

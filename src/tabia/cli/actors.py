@@ -62,20 +62,25 @@ def fitting(capacity: float, games: int) -> int:
 @contextmanager
 def place(address: str | None, actors: int | None, devices: str | None) -> Iterator[Place]:
     """The place that the options `--ray`, `--actors` and `--actor-devices` name."""
+    check_actors(address, actors, devices)
     if address is None:
-        for option, value in (("--actors", actors), ("--actor-devices", devices)):
-            if value is not None:
-                raise ClusterError(f"{option} is for a cluster: add --ray local, or --ray HOST:PORT.")
         yield Here()
         return
     from tabia.cluster.connection import connect
 
     gpus = parse_devices(devices)
-    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(lambda number: _abandon(cluster)):
+    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(lambda number: abandon(cluster)):
         yield OnCluster(cluster, actors, gpus)
 
 
-def _abandon(cluster: Cluster) -> str:
+def check_actors(address: str | None, actors: int | None, devices: str | None = None) -> None:
+    """Refuse the options of a cluster without one."""
+    for option, value in (("--actors", actors), ("--actor-devices", devices)):
+        if address is None and value is not None:
+            raise ClusterError(f"{option} is for a cluster: add --ray local, or --ray HOST:PORT.")
+
+
+def abandon(cluster: Cluster) -> str:
     """End a local cluster when the process is about to exit without unwinding."""
     cluster.kill()
     return ""

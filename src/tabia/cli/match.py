@@ -12,8 +12,10 @@ import typer
 from rich.table import Table
 
 from tabia.cli import printing
+from tabia.cli.actors import check_actors
 from tabia.cli.interrupts import on_interrupt
 from tabia.cli.options import (
+    Actors,
     Anchor,
     AnchorElo,
     CountRepeats,
@@ -22,6 +24,7 @@ from tabia.cli.options import (
     Json,
     OpeningMoves,
     PairingGames,
+    RayAddress,
     RecordsOut,
     Seed,
 )
@@ -80,6 +83,8 @@ def match(
     out: RecordsOut = None,
     count_repeats: CountRepeats = False,
     devices: Devices = None,
+    ray: RayAddress = None,
+    actors: Actors = None,
     as_json: Json = False,
 ) -> None:
     """Play a match between two or more players; every opening is played in every seating.
@@ -90,6 +95,7 @@ def match(
       [bold]tabia match connect4 mcts:simulations=100 minimax:depth=3 --games 40[/]
       [bold]tabia match connect4 greedy random --sprt 0,50 --out games.txt[/]
       [bold]tabia match chinese-checkers greedy initialize --games 60 --json[/]
+      [bold]tabia match connect4 az:run@100 az:run@200 --games 2000 --batch 64 --ray local --actors 8[/]
     """
     from tabia import players as registry
     from tabia.evaluation import Match, Recorder, match_result, play
@@ -107,8 +113,13 @@ def match(
         test=None if sprt is None else parse_sprt(sprt),
         unique=not count_repeats,
     )
-    with saving(Recorder(out, "match", planned.settings)) as recorder, games_bar(planned.total) as show:
-        played = play(planned, done=recorder.records, watch=watch_all(recorder.update, show))
+    check_actors(ray, actors)
+    with saving(Recorder(out, "match", planned.settings)) as recorder:
+        if ray is not None:
+            (played,) = _play_on_cluster([planned], recorder, ray, actors)
+        else:
+            with games_bar(planned.total) as show:
+                played = play(planned, done=recorder.records, watch=watch_all(recorder.update, show))
         recorder.update(played.records, save=True)
     result = match_result(game, played.records, unique=not count_repeats)
     if as_json:
@@ -132,6 +143,8 @@ def tournament(
     anchor_elo: AnchorElo = 0.0,
     count_repeats: CountRepeats = False,
     devices: Devices = None,
+    ray: RayAddress = None,
+    actors: Actors = None,
     as_json: Json = False,
 ) -> None:
     """Play a round robin, full or partial, and rate the players.
@@ -155,20 +168,46 @@ def tournament(
         seed=seed,
         batch=batch,
     )
-    records = play_recorded(planned, out)
+    records = play_recorded(planned, out, ray=ray, actors=actors)
     report(records, anchor=anchor, anchor_elo=anchor_elo, unique=not count_repeats, as_json=as_json)
 
 
-def play_recorded(planned: Tournament, out: Path | None) -> list[Record]:
-    """Play a tournament and record it in a file."""
+def play_recorded(planned: Tournament, out: Path | None, *, ray: str | None, actors: int | None) -> list[Record]:
+    """Play a tournament, here or on a cluster, and record it in a file."""
     from tabia.evaluation import Recorder, play_tournament
 
-    with saving(Recorder(out, "tournament", planned.settings)) as recorder, games_bar(planned.total) as show:
-        records = play_tournament(planned, done=recorder.records, watch=watch_all(recorder.update, show))
+    check_actors(ray, actors)
+    with saving(Recorder(out, "tournament", planned.settings)) as recorder:
+        if ray is not None:
+            matches = _play_on_cluster(planned.matches, recorder, ray, actors)
+            records = [record for played in matches for record in played.records]
+        else:
+            with games_bar(planned.total) as show:
+                records = play_tournament(planned, done=recorder.records, watch=watch_all(recorder.update, show))
         recorder.update(records, save=True)
     if out is not None:
         typer.echo(f"Games saved in {out}.", err=True)
     return records
+
+
+def _play_on_cluster(matches: Sequence[Match], recorder: Recorder, ray: str, actors: int | None) -> list[PlayedMatch]:
+    """Play matches of one game in batches on the actors of a cluster."""
+    from tabia.cli.jobs import job_actors
+    from tabia.cluster.matches import BatchWork, lineup_of, play_matches
+
+    lineup, jobs = lineup_of(matches), sum(len(match.batches) for match in matches)
+    if actors is not None and jobs < actors:
+        typer.echo(
+            f"{_count(jobs, 'batch', 'batches')} of games for {actors} actors; a smaller --batch gives each one some.",
+            err=True,
+        )
+    with (
+        printing.progress("games", sum(match.total for match in matches)) as bar,
+        job_actors(ray, actors, BatchWork, lineup, games=(lineup.game,), jobs=jobs) as run,
+    ):
+        return play_matches(
+            matches, run, done=recorder.records, watch=recorder.update, progress=lambda games: bar(int(games))
+        )
 
 
 def parse_sprt(text: str) -> tuple[float, float, float, float]:
@@ -280,9 +319,9 @@ def _repeats(result: MatchResult, unique: bool) -> str:
     return f"{_count(result.duplicates, 'duplicate')} {'not counted' if unique else 'counted'}."
 
 
-def _count(number: int, noun: str) -> str:
+def _count(number: int, noun: str, plural: str = "") -> str:
     """`1 round` or `2 rounds`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _verdict(player: str, test: tuple[float, float, float, float], better: bool | None) -> str:

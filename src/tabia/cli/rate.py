@@ -10,7 +10,19 @@ import typer
 
 from tabia.cli import ladder, printing
 from tabia.cli.groups import DefaultCommandGroup
-from tabia.cli.options import Anchor, AnchorElo, CountRepeats, Devices, Json, PairingGames, RecordsOut, RunGame, Seed
+from tabia.cli.options import (
+    Actors,
+    Anchor,
+    AnchorElo,
+    CountRepeats,
+    Devices,
+    Json,
+    PairingGames,
+    RayAddress,
+    RecordsOut,
+    RunGame,
+    Seed,
+)
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -62,6 +74,8 @@ def rate(
     game: RunGame = None,
     count_repeats: CountRepeats = False,
     devices: Devices = None,
+    ray: RayAddress = None,
+    actors: Actors = None,
     as_json: Json = False,
 ) -> None:
     """Rate the players of recorded games, or the checkpoints of a run in a tournament, with 95% intervals.
@@ -89,7 +103,7 @@ def rate(
             game=None if game is None else make(game),
             options=options,
         )
-        records = play_recorded(planned, out)
+        records = play_recorded(planned, out, ray=ray, actors=actors)
     else:
         records = list(load_games(sources))
     report(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabia.cli import interrupts, printing
-from tabia.cli.options import Json
+from tabia.cli.actors import check_actors
+from tabia.cli.options import Actors, Json, RayAddress
 from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def run(
     only: Only = None,
     slim: Slim = False,
     parts: Parts = False,
+    ray: RayAddress = None,
+    actors: Actors = None,
 ) -> None:
     """Run a study, or the rest of it. Ctrl-C stops and saves; the same command resumes.
 
@@ -79,6 +82,7 @@ def run(
       [bold]tabia study run bandits[/]
       [bold]tabia study run tictactoe-mcts --scale full --out studies/mcts[/]
       [bold]tabia study run connect-width --scale full --only 'train-7-*'[/]
+      [bold]tabia study run tictactoe-mcts --scale full --ray local --actors 8[/]
     """
     from tabia.studies import StudyDirectory, registry, report, runner
     from tabia.studies.part import Stopped
@@ -89,13 +93,17 @@ def run(
     if parts:
         _list_parts(study, directory, scale, seed, only or [])
         return
-    resume = _command(name, scale, directory.path, seed, only or [], slim)
+    check_actors(ray, actors)
+    resume = _command(name, scale, directory.path, seed, only or [], slim, ray, actors)
     control = _Interrupts()
     with _saving(resume), _progress() as observe:
         try:
-            done = runner.run(
-                study, directory, chosen, seed=seed, only=only or [], slim=slim, control=control, observe=observe
-            )
+            if ray is None:
+                done = runner.run(
+                    study, directory, chosen, seed=seed, only=only or [], slim=slim, control=control, observe=observe
+                )
+            else:
+                done = _run_on_cluster(study, directory, scale, seed, only or [], slim, observe, ray, actors)
         except Stopped:
             typer.echo(interrupts.line(control.status, f"Continue with: {resume}"), err=True)
             raise typer.Exit(control.status) from None
@@ -168,11 +176,37 @@ def index(path: Annotated[Path, typer.Argument(metavar="DIR", help="A directory 
     typer.echo(publication.write_index(path))
 
 
-def _command(name: str, scale: str, out: Path, seed: int, only: Sequence[str], slim: bool) -> str:
+def _run_on_cluster(
+    study: AnyStudy,
+    directory: StudyDirectory,
+    scale: str,
+    seed: int,
+    only: Sequence[str],
+    slim: bool,
+    observe: Observe,
+    ray: str,
+    actors: int | None,
+) -> Run:
+    """Run the parts of a study on the actors of a cluster."""
+    from tabia.cli.jobs import job_actors
+    from tabia.studies import runner
+    from tabia.studies.remote import PartWork, StudySpec, run_remote
+
+    chosen, spec = study.scale(scale), StudySpec(study.name, scale, seed)
+    jobs = len(runner.select(study.parts(chosen, seed), only))
+    with job_actors(ray, actors, PartWork, spec, jobs=jobs) as run:
+        return run_remote(study, directory, chosen, run, seed=seed, only=only, slim=slim, observe=observe)
+
+
+def _command(
+    name: str, scale: str, out: Path, seed: int, only: Sequence[str], slim: bool, ray: str | None, actors: int | None
+) -> str:
     """The command that resumes a study."""
     words = ["tabia", "study", "run", name, "--scale", scale, "--out", str(out)]
     words += ["--seed", str(seed)] if seed else []
     words += [word for part in only for word in ("--only", part)] + (["--slim"] if slim else [])
+    words += ["--ray", ray] if ray else []
+    words += ["--actors", str(actors)] if actors else []
     return shlex.join(words)
 
 
