@@ -151,6 +151,8 @@ def draw(found: dict[str, list[tuple[int, Prediction]]], out: Path) -> None:
             x, y = [count for count, _ in rows], [one.positions for _, one in rows]
             axes.plot(x, y, color=color, marker=marker, linestyle="--", label=name)
         axes.set(xscale="log", yscale="log", xlabel="GPUs, or CPU cores", ylabel="positions played per second")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set_title("Extrapolation: no cluster of this size was measured")
         figure.legend(loc="outside upper left", fontsize=8)
         figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None, dpi=150)
