@@ -13,12 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tabia.benchmarks import games as bench
-from tabia.benchmarks import rollouts
+from tabia.benchmarks import rollouts, scaling
 from tabia.cli.main import app
+from tabia.cluster.model import MEMORY, Costs, Line, Workload
+from tabia.core.errors import TabiaError
 from tabia.evaluation.rounds import draw_openings
 from tabia.games import make
 from tabia.search import Search, Uct
 from tabia.search.evaluators import Rollout
+from tabia.training.plan import Plan
 
 BRISK = bench.Effort(repeats=1, seconds=0.01)
 
@@ -117,6 +120,27 @@ def test_networks_are_measured_by_name(tmp_path: Path) -> None:
     assert json.loads(out.read_text())["rows"] == [row]
     unknown = CliRunner().invoke(app, ["bench", "networks", "mpl"])
     assert unknown.exit_code == 2 and "mlp" in unknown.stderr
+
+
+def test_scaling_takes_the_sizes_of_an_iteration_from_the_settings() -> None:
+    fast = ["search.fast_simulations=8", "search.full_search_fraction=0.25"]
+    found = scaling.workload(Plan(scaling.configuration("connect3", fast)))
+    assert found == Workload(lanes=256, plies=8, simulations=14, steps=24, batch_size=256)  # 0.25 * 32 + 0.75 * 8
+    epochs = ["learner.epochs=2", "learner.sample_positions=1024"]
+    assert scaling.workload(Plan(scaling.configuration("connect3", epochs))).steps == 2 * 1024 // 256
+    with pytest.raises(TabiaError, match="steps_per_game"):
+        scaling.workload(Plan(scaling.configuration("connect3", ["learner.steps_per_game=1"])))
+
+
+def test_scaling_lists_the_plain_loop_first() -> None:
+    """Without fixed costs, transfers and a learner, N devices or actors are N times as fast."""
+    costs = Costs(simulation=Line(0.0, 1e-3), network=Line(0.0, 0.0), step=Line(0.0, 0.0))
+    work = Workload(lanes=64, plies=2, simulations=4, steps=1, batch_size=8)
+    held = scaling.Measured("none", "cpu", work, costs)
+    rows = list(scaling.predict(held, actors=[2], devices=[4], link=MEMORY, device_link=MEMORY))
+    assert [row.what for row in rows] == ["1 device", "4 devices", "2 actors"]
+    assert [row.speedup for row in rows] == pytest.approx([1.0, 4.0, 2.0])
+    assert rows[0].to_dict()["iteration"] == pytest.approx(2 * 4 * 64e-3)
 
 
 def test_first_move_refuses_an_unknown_agent() -> None:

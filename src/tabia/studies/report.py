@@ -168,7 +168,7 @@ def _tables(found: Sequence[Row], authors: str) -> Iterator[str]:
             yield _claim(row)
     own = [row for row in found if row.kind == "value" and row.published is None]
     if own:
-        yield "## Measured beyond the publication"
+        yield "## Measured beyond the publication" if any(row.where for row in found) else "## Measured"
         yield _table(
             ("", "ours, 95%", "unit"), [(row.key, _shown(row.ours), row.ours.unit if row.ours else "") for row in own]
         )
@@ -183,7 +183,8 @@ def _claim(row: Row) -> str:
     assert row.verdict is not None
     seeds = f"{row.seeds} seed{'' if row.seeds == 1 else 's'}"
     measured = "" if row.ours is None else f" Difference or slope: {_shown(row.ours)}, {seeds}."
-    text = f"- {row.key} ({row.where}): **{_verdict(row.verdict)}**.{measured}"
+    where = f" ({row.where})" if row.where else ""
+    text = f"- {row.key}{where}: **{_verdict(row.verdict)}**.{measured}"
     return "\n".join(textwrap.wrap(text, 118, subsequent_indent="  "))
 
 

@@ -200,7 +200,7 @@ def _claims() -> tuple[Claim, ...]:
     """What each delay and each loss costs at the end, and whether learning takes longer."""
     labels = [(f"a delay of {delay}", _delayed(delay)) for delay in DELAYS[1:]]
     labels += [(f"{percent}% of chunks dropped", _dropped(percent)) for percent in DROPS[1:]]
-    where = "ours"
+    where = ""  # nobody has published them
     return (
         *(
             equality(
@@ -279,7 +279,7 @@ STUDY = Study(
         f"The lanes are split among {ACTORS} actors. A dropped chunk is one actor's plies of one iteration, lost with "
         "the same probability each time: its positions are not stored, the games in it are lost together with their "
         "earlier positions, and new games start. The learner takes as many steps as without losses, and the replay "
-        "buffer spans as many iterations, so it holds fewer positions. On a real cluster a chunk of a dead actor is "
-        "played again (docs/explanation/scaling.md); this is what happens if it is not.",
+        "buffer spans as many iterations, so it holds fewer positions. With `tabia train --ray`, the chunk of an actor "
+        "that died is played again; this is what happens if it is not.",
     ),
 )
