@@ -57,14 +57,25 @@ postgresql:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql > /dev/null; \
 	else echo "The tests of the server need PostgreSQL: install your system's package." >&2; exit 1; fi
 
+# Outside engines, as players and as oracles of rules; Debian installs them in /usr/games.
+ENGINES := $(if $(and $(wildcard /usr/games/gtp-rhino),$(wildcard /usr/games/gnugo),$(wildcard /usr/games/fairy-stockfish),$(wildcard /usr/games/gnubg)),,engines)
+
+.PHONY: engines
+engines:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing engines for the tests of players ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			grhino gnugo fairy-stockfish gnubg > /dev/null; \
+	else echo "The tests of engines need grhino, gnugo, fairy-stockfish and gnubg: install these packages." >&2; exit 1; fi
+
 # Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds
 # so differently that gradients of maxima become NaN.)
 QUICK_COMPILATION := --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true
 
-test: setup $(CHROMIUM) $(POSTGRESQL) ## Run all tests except the long ones.
+test: setup $(CHROMIUM) $(POSTGRESQL) $(ENGINES) ## Run all tests except the long ones.
 	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
-test-long: setup $(CHROMIUM) $(POSTGRESQL) ## Run only the long tests.
+test-long: setup $(CHROMIUM) $(POSTGRESQL) $(ENGINES) ## Run only the long tests.
 	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile
 
 check: setup ## Lint, formatting, types and import direction.

@@ -28,6 +28,7 @@ from tabia.cli.printing import escape
 
 if TYPE_CHECKING:
     from tabia.evaluation import Match, MatchResult, PlayedMatch, Record, Recorder, Tournament
+    from tabia.evaluation.batch import Incident
     from tabia.evaluation.results import Result
     from tabia.games import Game
 
@@ -61,6 +62,7 @@ MatchBatch = Annotated[
 TournamentBatch = Annotated[
     int, typer.Option(min=1, help="Games played side by side; the games depend on this number.")
 ]
+_MOST_INCIDENTS = 10  # shown one by one
 _PLACES = {1: "1st", 2: "2nd", 3: "3rd"}
 Nearest = Annotated[int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the order.")]
 
@@ -223,6 +225,7 @@ def _fields(planned: Match, played: PlayedMatch, result: MatchResult) -> dict[st
         "openings": len(planned.drawn),
         **asdict(result),
         "sprt": None if planned.test is None else {"bounds": planned.test, "better": played.verdict},
+        "incidents": [asdict(incident) for incident in played.incidents],
     }
 
 
@@ -245,8 +248,27 @@ def _print(planned: Match, played: PlayedMatch, result: MatchResult) -> None:
     if planned.game.num_players > 2:
         total = result.games * planned.game.num_players
         typer.echo(f"Results are per seat, and a player may have several: {result.games} games have {total} seats.")
+    for line in _incidents(played.incidents, result):
+        typer.echo(line)
     if planned.test is not None:
         typer.echo(_verdict(planned.specs[0], planned.test, played.verdict))
+
+
+def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[str]:
+    """What engines did otherwise than play: counts, one line per game, and the first report of each kind."""
+    if result.forfeited or result.excluded:
+        yield (
+            f"{_count(result.forfeited, 'game')} lost by a fault of an engine; {_count(result.excluded, 'game')} not "
+            "counted, because the rules of an engine differ."
+        )
+    serious = [one for one in incidents if one.end != "resigned"]
+    for one in serious[:_MOST_INCIDENTS]:
+        what = "not counted" if one.end == "excluded" else f"lost by {one.player} in seat {one.seat + 1}"
+        yield f"Round {one.round}: {what}: {one.reason}."
+    if len(serious) > _MOST_INCIDENTS:
+        yield f"... and {len(serious) - _MOST_INCIDENTS} more; --json lists all."
+    for one in {incident.end: incident for incident in reversed(serious) if incident.report}.values():
+        yield f"\nThe position of round {one.round}, and what was said:\n{one.report}"
 
 
 def _repeats(result: MatchResult, unique: bool) -> str:

@@ -23,8 +23,9 @@ from tabia.games import Game, IllegalMove, Seats, Session, make
 from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
 from tabia.players import Player
 from tabia.players import make as make_player
-from tabia.players.analysis import analyze_position
+from tabia.players.analysis import analyze_position, follow_session
 from tabia.players.modifiers import Modified
+from tabia.players.player import FollowsGames
 
 _HELP = {
     "MOVE": "play a legal move",
@@ -270,6 +271,8 @@ def autosave_path() -> Path:
 
 
 def _choose(player: Player, session: Session) -> int:
+    if isinstance(player, FollowsGames):
+        return follow_session(player, session)
     states = jax.tree.map(lambda leaf: leaf[None], session.state)
     return int(player.choose(states, session.key, jnp.array([session.ply])).actions[0])
 

@@ -1,6 +1,7 @@
 """A batch of games: many games of a match played side by side, one move per game and step.
 
 Games with the same player to move are gathered, padded to one of a few sizes, and passed to that player in one call.
+A player that follows games gets their moves too; it may end a game that is not over.
 All unfinished games have the same length, so an interrupted batch continues from its records exactly as if it had
 not been interrupted. Axis letters: G games, A actions, P seats.
 """
@@ -22,7 +23,7 @@ from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game, State
 from tabia.games.session import move_word
-from tabia.players.player import Player
+from tabia.players.player import FollowsGames, Line, Player, Reply
 
 SMALLEST = 8
 """The smallest number of positions passed to a player, unless a match says otherwise."""
@@ -42,6 +43,18 @@ class GameInProgress:
     actions: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Incident:
+    """A game that ended otherwise than by its rules, because of a player that follows games."""
+
+    round: int
+    player: str  # its spec
+    seat: int
+    end: str  # resigned, forfeited or excluded
+    reason: str  # in one line
+    report: str = ""  # the position and what was said
+
+
 class GameBatch:
     """Games that advance together; all unfinished ones must have the same number of actions.
 
@@ -58,6 +71,7 @@ class GameBatch:
         smallest: int = SMALLEST,
     ) -> None:
         self.game, self.players, self.games, self._key = game, players, list(games), key
+        self.incidents: list[Incident] = []
         self._smallest = smallest
         self._rules = _compiled(game)
         self._seats = np.array([one.players for one in games])
@@ -73,20 +87,48 @@ class GameBatch:
 
     def step(self) -> list[int]:
         """Play one move in every unfinished game; returns the indices of the games that ended."""
+        before = self._live.copy()
         chosen = self._choose()
         names = self._names(chosen)
         self._advance(chosen)
-        ended = []
         for index in map(int, np.flatnonzero(self._live)):
             one = self.games[index]
             one.actions.append(int(chosen[index]))
             one.record = replace(one.record, moves=(*one.record.moves, names[index]))
             if self._status.over[index]:
-                scores = tuple(map(float, self._status.scores[index]))
-                one.record = replace(one.record, scores=scores, end="over")
-                ended.append(index)
-        self._live[ended] = False
-        return ended
+                self._end(index)
+        return np.flatnonzero(before & ~self._live).tolist()
+
+    def _end(self, index: int) -> None:
+        """Record the result of a game that is over, unless an engine's rules differ in it."""
+        one = self.games[index]
+        scores = tuple(map(float, self._status.scores[index]))
+        one.record, self._live[index] = replace(one.record, scores=scores, end="over"), False
+        for seat, player in enumerate(self.players[number] for number in one.players):
+            if isinstance(player, FollowsGames):
+                line = Line(batching.take(self._states, index), tuple(one.actions))
+                difference = player.difference(line, one.record.seed)
+                if difference:
+                    self._interrupt(index, seat, Reply(None, "excluded", difference))
+                    return
+
+    def _interrupt(self, index: int, seat: int, reply: Reply) -> None:
+        """End a game that a player gave up, lost by a fault or cannot follow."""
+        one = self.games[index]
+        low, high = self.game.score_range
+        lost = tuple(low if other == seat else high for other in range(self.game.num_players))
+        scores = (0.0,) * self.game.num_players if reply.end == "excluded" else lost
+        one.record, self._live[index] = replace(one.record, scores=scores, end=reply.end), False
+        self.incidents.append(
+            Incident(
+                round=one.record.round,
+                player=one.record.players[seat],
+                seat=seat,
+                end=reply.end,
+                reason=reply.reason,
+                report=reply.report,
+            )
+        )
 
     def _replay(self) -> None:
         """Start every game and play its actions so far; the moves of openings get their names here."""
@@ -114,6 +156,11 @@ class GameBatch:
             rows = np.flatnonzero(self._live & (mover == index))
             if not len(rows):
                 continue
+            if isinstance(player, FollowsGames):
+                chosen[rows] = self._follow(player, rows)
+                rows = rows[self._live[rows]]
+                self._check(player, rows, chosen[rows])
+                continue
             padded = _padded(rows, self._smallest)
             gathered = self._rules.take(self._states, jnp.asarray(padded))
             key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
@@ -121,6 +168,16 @@ class GameBatch:
             chosen[rows] = np.asarray(player.choose(gathered, key, plies).actions)[: len(rows)]
             self._check(player, rows, chosen[rows])
         return chosen
+
+    def _follow(self, player: FollowsGames, rows: np.ndarray) -> list[int]:
+        """The actions of a player that follows games, -1 where it ends one."""
+        states = jax.device_get(self._states)
+        lines = [Line(batching.take(states, row), tuple(self.games[row].actions)) for row in map(int, rows)]
+        replies = player.follow(lines)
+        for row, reply in zip(map(int, rows), replies, strict=True):
+            if reply.action is None:
+                self._interrupt(row, int(self._status.mover[row]), reply)
+        return [-1 if reply.action is None else reply.action for reply in replies]
 
     def _check(self, player: Player, rows: np.ndarray, actions: np.ndarray) -> None:
         legal = (actions >= 0) & (actions < self.game.num_actions)

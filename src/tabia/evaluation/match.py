@@ -18,7 +18,7 @@ from functools import cached_property
 
 import jax
 
-from tabia.evaluation.batch import SMALLEST, GameBatch, GameInProgress, query_size
+from tabia.evaluation.batch import SMALLEST, GameBatch, GameInProgress, Incident, query_size
 from tabia.evaluation.records import Record, replay
 from tabia.evaluation.results import round_score
 from tabia.evaluation.rounds import MatchError, Opening, draw_openings, seatings
@@ -167,6 +167,7 @@ class PlayedMatch:
     records: list[Record] = field(default_factory=list)  # of rounds 1 to `rounds`, all finished, duplicates included
     rounds: int = 0
     verdict: bool | None = None
+    incidents: list[Incident] = field(default_factory=list)  # of players that follow games
 
 
 def play(
@@ -176,6 +177,7 @@ def play(
     progress = _Progress(match)
     pending = {(record.round, record.players): record for record in done}
     records: list[Record] = []
+    incidents: list[Incident] = []
     for first in range(0, match.rounds, match.rounds_per_batch):
         batch = _make_batch(match, range(first, min(first + match.rounds_per_batch, match.rounds)), pending)
         while progress.verdict is None:
@@ -187,10 +189,11 @@ def play(
                 break
             batch.step()
         records += [game.record for game in batch.games]
+        incidents += batch.incidents
         if progress.verdict is not None or enough(records):
             break
     counted = [record for record in records if record.round <= progress.rounds]
-    return PlayedMatch(counted, progress.rounds, progress.verdict)
+    return PlayedMatch(counted, progress.rounds, progress.verdict, incidents)
 
 
 def _make_batch(match: Match, rounds: range, pending: dict[tuple[int, tuple[str, ...]], Record]) -> GameBatch:
@@ -230,7 +233,8 @@ class _Progress:
                 return
             self.rounds += 1
             if self._test is not None:
-                fresh = [record for record in latest if not (self._unique and record.same in self._seen)]
-                self._seen.update(record.same for record in latest)
+                counted = [record for record in latest if record.counts]
+                fresh = [record for record in counted if not (self._unique and record.same in self._seen)]
+                self._seen.update(record.same for record in counted)
                 if fresh:
                     self._test.add(round_score(self._game, fresh, self._first))

@@ -23,7 +23,7 @@ _ITERATION = re.compile("[0-9]{1,12}")
 
 def rated_games(records: Sequence[Record], *, unique: bool = True) -> list[Record]:
     """The games that count for ratings: finished ones, without duplicates if `unique`."""
-    finished = [record for record in records if record.finished]
+    finished = [record for record in records if record.counts]
     repeated = duplicates(finished)
     fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
     games = sorted({record.game for record in fresh})

@@ -40,8 +40,8 @@ LIMIT = 256 * files.MEGABYTE
 """The largest file accepted, in bytes: about a million games of Connect 4."""
 _MAX_SEATS = 64
 _WHOLE = re.compile(r"-?[0-9]{1,15}", re.ASCII)
-ENDS = ("over", "resigned", "unfinished")
-"""How a game ended: by its rules, by resignation, or not yet."""
+ENDS = ("over", "resigned", "forfeited", "excluded", "unfinished")
+"""How a game ended: by its rules, by resignation, by an engine's fault, by a difference of rules, or not yet."""
 
 
 class RecordError(TabiaError):
@@ -66,6 +66,11 @@ class Record:
     def finished(self) -> bool:
         """Whether the game has ended."""
         return self.end != "unfinished"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the game has a result: it has ended, and both players followed the same rules."""
+        return self.finished and self.end != "excluded"
 
     @property
     def view_only(self) -> bool:

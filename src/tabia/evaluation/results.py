@@ -43,7 +43,10 @@ class Result:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The results of a match; duplicates count only in `duplicates`, unless every game was to be counted."""
+    """The results of a match; duplicates count only in `duplicates`, unless every game was to be counted.
+
+    Games that were excluded, because an engine's rules differ from the game's, count only in `excluded`.
+    """
 
     games: int
     duplicates: int
@@ -57,11 +60,13 @@ class MatchResult:
 
     Empty for two seats.
     """
+    forfeited: int = 0  # games lost by an engine's fault, counted as lost
+    excluded: int = 0
 
 
 def match_result(game: Game, records: Sequence[Record], *, unique: bool = True) -> MatchResult:
     """Count the finished games; equal games count once, or all of them if not `unique`."""
-    finished = [record for record in records if record.finished]
+    finished = [record for record in records if record.counts]
     repeated = duplicates(finished)
     fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
     names = list(dict.fromkeys(player for record in fresh for player in record.players))
@@ -78,6 +83,8 @@ def match_result(game: Game, records: Sequence[Record], *, unique: bool = True) 
             for name in names
         ),
         by_seats_held=_by_seats_held(game, fresh, names) if game.num_players > 2 else (),
+        forfeited=sum(record.end == "forfeited" for record in fresh),
+        excluded=sum(record.end == "excluded" for record in records),
     )
 
 

@@ -7,6 +7,7 @@ tree_search.py  MCTS and AlphaZero; rule_options.py their selection rules; searc
 network.py      a network without search; runs.py finds networks; agents.py describes the shipped ones
 perfect.py      exact play
 own.py          players from Python files; position.py what they see
+engines/        outside engines: GTP, UCI, GNU Backgammon
 modifiers.py    temperature, epsilon and random first moves for any player
 analysis.py     a player's analysis of positions; reading.py reads positions from files
 ladder.py       opponents of known strength

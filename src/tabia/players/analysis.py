@@ -23,8 +23,9 @@ from tabia.games.session import Session
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
-from tabia.players.player import Choice, Player
+from tabia.players.player import Choice, FollowsGames, Line, Player
 from tabia.players.simple import MinimaxPlayer
+from tabia.players.spec import PlayerError
 from tabia.players.tree_player import TreeSearchPlayer
 from tabia.search.picture import Branch, branches, main_line, rounded
 
@@ -76,7 +77,18 @@ def analyze_batch(
 
 def analyze(player: Player, session: Session, *, seed: int = 0) -> Analysis:
     """Analyze the current position of a game session."""
+    if isinstance(player, FollowsGames) and not session.over:
+        states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], session.state)
+        return describe(player.game, states, Choice(jnp.array([follow_session(player, session)], jnp.int32)))[0]
     return analyze_position(player, session.state, jax.random.key(seed), session.ply)
+
+
+def follow_session(player: FollowsGames, session: Session) -> int:
+    """The action of a player that follows games; PlayerError if it does not play one."""
+    (reply,) = player.follow([Line(session.state, session.actions)])
+    if reply.action is None:
+        raise PlayerError("\n".join(filter(None, (f"{reply.reason}.", reply.report))))
+    return reply.action
 
 
 def analyze_position(player: Player, state: State, key: Array, ply: int) -> Analysis:

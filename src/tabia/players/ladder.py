@@ -23,6 +23,8 @@ from typing import Any
 import tabia
 from tabia.core import files
 from tabia.core.errors import TabiaError, did_you_mean
+from tabia.core.text import quote
+from tabia.core.trust import check_data
 from tabia.games.game import Game
 from tabia.players import agents
 from tabia.players.spec import PlayerError
@@ -109,6 +111,8 @@ def read(path: Path) -> Ladder:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LadderError(f"{path} is not a ladder: {error!r}. `tabia rate ladder GAME` writes one.") from None
+    for rung in rungs:
+        check_data(rung.spec, source=str(path), fix=f"tabia play {ladder.game} --against {quote(rung.spec)}")
     if not rungs or any(one.elo > other.elo for one, other in pairwise(rungs)):
         raise LadderError(f"{path}: a ladder needs at least one rung, and the weakest rung must come first.")
     return ladder

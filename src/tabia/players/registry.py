@@ -14,10 +14,10 @@ from tabia.players.final_moves import FINAL_MOVES, SECURE
 from tabia.players.modifiers import Modified
 from tabia.players.network import NetworkPlayer
 from tabia.players.perfect import PerfectPlayer
-from tabia.players.player import FollowsGames, Player
+from tabia.players.player import Player
 from tabia.players.rule_options import read_rule
 from tabia.players.simple import TIES, GreedyPlayer, InitializePlayer, MinimaxPlayer, RandomPlayer
-from tabia.players.spec import COMMANDS, MODIFIERS, Options, PlayerError, is_file, parse
+from tabia.players.spec import COMMANDS, Options, PlayerError, is_file, parse
 from tabia.players.tree_search import (
     AZ_DEFAULTS,
     MCTS_DEFAULTS,
@@ -59,8 +59,6 @@ def _modified(player: Player, options: Options) -> Player:
     """The player with the modifiers of its options; unknown options are refused."""
     habits = modifiers.read(options)
     options.close()
-    if habits != modifiers.NONE and isinstance(player, FollowsGames):
-        raise PlayerError(f"{player.spec}: outside engines take no {', '.join(MODIFIERS)}.")
     return player if habits == modifiers.NONE else Modified(player, habits, name=player.spec)
 
 

@@ -130,7 +130,7 @@ class GnubgPlayer:
         try:
             self._gnubg = Gnubg(command, plies)
         except EngineFault as fault:
-            raise PlayerError(f"{spec}: {fault}.") from None
+            raise PlayerError(f"{spec}: {fault.sentence}") from None
         self.identity = self._gnubg.identity
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
@@ -168,5 +168,5 @@ class GnubgPlayer:
         try:
             self._gnubg = Gnubg(self._command, self._plies)
         except EngineFault as fault:
-            raise PlayerError(f"{self.spec} cannot be started again: {fault}.") from None
+            raise PlayerError(f"{self.spec} cannot be started again: {fault.sentence}") from None
         return self._reply(line, again=False) if again else lost

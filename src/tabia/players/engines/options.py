@@ -22,7 +22,7 @@ from tabia.players.engines.gtp import GtpEngine
 from tabia.players.engines.player import PROCESSES, EnginePlayer
 from tabia.players.engines.process import Command
 from tabia.players.engines.uci import UciEngine
-from tabia.players.spec import Options, PlayerError
+from tabia.players.spec import MODIFIERS, Options, PlayerError
 
 _Notation = TypeVar("_Notation", bound=Notation)
 _LONGEST = 86_400.0  # seconds a move may take: a day
@@ -58,11 +58,10 @@ def make_gtp(game: Game, options: Options) -> EnginePlayer:
     level = options.whole("level", None, low=0, high=1000)
     seconds = options.number("seconds", None, low=1.0, high=_LONGEST)
     command = _command(options, _level_arguments(options, level))
+    processes = options.whole("processes", PROCESSES, high=1024)
+    _close(options)
     return EnginePlayer(
-        game,
-        str(options.spec),
-        lambda: GtpEngine(command, notation, seconds=seconds),
-        processes=options.whole("processes", PROCESSES, high=1024),
+        game, str(options.spec), lambda: GtpEngine(command, notation, seconds=seconds), processes=processes
     )
 
 
@@ -77,18 +76,28 @@ def make_uci(game: Game, options: Options) -> EnginePlayer:
     limits = Limits(nodes=nodes, depth=depth, movetime=None if seconds is None else round(1000 * seconds))
     command, variant = _command(options), options.text("variant", notation.variant)
     settings = {} if level is None else {"Skill Level": str(level)}
+    processes = options.whole("processes", PROCESSES, high=1024)
+    _close(options)
     return EnginePlayer(
         game,
         str(options.spec),
         lambda: UciEngine(command, notation, limits=limits, options=settings, variant=variant),
-        processes=options.whole("processes", PROCESSES, high=1024),
+        processes=processes,
     )
 
 
 def make_gnubg(game: Game, options: Options) -> GnubgPlayer:
     """GNU Backgammon."""
-    plies = options.whole("plies", 0, low=0, high=3)
-    return GnubgPlayer(game, str(options.spec), _command(options), plies=plies)
+    plies, command = options.whole("plies", 0, low=0, high=3), _command(options)
+    _close(options)
+    return GnubgPlayer(game, str(options.spec), command, plies=plies)
+
+
+def _close(options: Options) -> None:
+    """Refuse unknown options and modifiers before a process starts."""
+    for name in MODIFIERS:
+        options.only_with(name, "Tabia's own players")
+    options.close()
 
 
 def _notation(find: Callable[[Game], _Notation], game: Game) -> _Notation:

@@ -43,7 +43,7 @@ class EnginePlayer:
         try:
             self._engines: list[Engine] = [make()]
         except EngineFault as fault:
-            raise PlayerError(f"{spec}: {fault}.") from None
+            raise PlayerError(f"{spec}: {fault.sentence}") from None
         self.identity = self._engines[0].identity
         atexit.register(self.close)
 
@@ -143,5 +143,5 @@ class EnginePlayer:
                 return self._make()
             except EngineFault as fault:
                 if attempt == _PATIENCE - 1:
-                    raise PlayerError(f"{self.spec} cannot be started again: {fault}.") from None
+                    raise PlayerError(f"{self.spec} cannot be started again: {fault.sentence}") from None
         raise AssertionError

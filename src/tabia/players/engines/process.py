@@ -28,13 +28,18 @@ from tabia.players.spec import PlayerError
 _LAUNCH = Path(__file__).with_name("launch.py")
 _GAMES = "/usr/games"  # Debian keeps engines here, outside of root's path
 _LONGEST_LINE, _MOST_OUTPUT = 1 << 16, 1 << 23  # bytes per line, and per reply
-_TRANSCRIPT = 40  # lines
+_TRANSCRIPT, _PER_REPLY = 40, 15  # lines kept, and of them for one reply
 _SHOWN = 200  # characters of a line in a report
 _FAREWELL = 0.5  # seconds to end by itself
 
 
 class EngineFault(Exception):
     """An engine broke its protocol or a limit; the text says how, in one line."""
+
+    @property
+    def sentence(self) -> str:
+        """The text with the mark that ends it."""
+        return str(self) if str(self).endswith("?") else f"{self}."
 
 
 class EngineEnded(EngineFault):
@@ -82,7 +87,7 @@ class EngineProcess:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._process = _start(command)
-        self._unread, self._read = b"", 0
+        self._unread, self._read, self._heard = b"", 0, 0
         self._transcript: deque[str] = deque(maxlen=_TRANSCRIPT)
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
@@ -100,6 +105,7 @@ class EngineProcess:
 
     def send(self, line: str) -> None:
         """Send one line."""
+        self._heard = 0
         self._note(">", line)
         assert self._process.stdin is not None
         try:
@@ -121,7 +127,9 @@ class EngineProcess:
             self._receive(deadline)
         first, _, self._unread = self._unread.partition(b"\n")
         text = first.decode(errors="replace").rstrip()
-        self._note("<", text)
+        self._heard += 1
+        if self._heard <= _PER_REPLY:
+            self._note("<", text)
         return text
 
     def close(self) -> None:
@@ -160,7 +168,7 @@ class EngineProcess:
             raise EngineFault(f"{self._command.program} did not answer within {self._command.timeout:g} s")
 
     def _take_errors(self, chunk: bytes) -> None:
-        for line in chunk.decode(errors="replace").splitlines()[-_TRANSCRIPT:]:
+        for line in chunk.decode(errors="replace").splitlines()[-_PER_REPLY:]:
             self._note("!", line)
         if not chunk:
             time.sleep(0.001)  # closed while the engine goes on: `select` returns at once
