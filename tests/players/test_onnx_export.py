@@ -80,7 +80,7 @@ PLANES = ("tictactoe", "chinese-checkers:fields=121,players=4", "checkers", "con
 LIBRARY = ("pgx:hex", "pgx:go_9x9", "pgx:chess", "pgx:gardner_chess", "pgx:othello")
 
 
-@pytest.mark.parametrize("id", [*PLANES, *(pytest.param(id, marks=pytest.mark.long) for id in LIBRARY)])
+@pytest.mark.parametrize("id", [*PLANES, *(pytest.param(name, marks=pytest.mark.long) for name in LIBRARY)])
 def test_every_plane_has_a_name(id: str) -> None:
     game = games.make(id)
     assert len(game.plane_names) == game.observation_shape[2] == len(set(game.plane_names))
