@@ -85,7 +85,7 @@ def _content() -> list[str]:
         (9, "moves: 4 4 5", "`seed: ...`"),
         (11, "scores: 1", "`scores: ` and 2 numbers"),
         (11, "scores: 1 nan", "`scores: ` and 2 numbers"),
-        (12, "end: later", "`end: ` and over, resigned or unfinished"),
+        (12, "end: later", "`end: ` and over, resigned, forfeited, excluded or unfinished"),
         (12, "", "expected `end: ...`, but the record ends here"),
         (13, "more: of it", "a blank line"),
     ],
