@@ -278,6 +278,7 @@ def test_games_without_vertices_are_refused() -> None:
     assert shown.exit_code == 2 and "GTP has no notation for connect4" in shown.stderr
 
 
+@pytest.mark.long
 def test_the_command_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "tabia", "gtp", "othello:size=4", "--player", "random"]
     done = subprocess.run(command, check=False, input=b"name\ngenmove b\n", capture_output=True, timeout=120)

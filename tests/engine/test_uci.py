@@ -23,6 +23,7 @@ from .client import Client, transcript
 
 GAME = games.make("tictactoe")
 SIMULATIONS = 256
+CHESS = [sys.executable, "-m", "tabia", "uci", "pgx:chess", "--player", "random"]
 
 
 class Notation(UciGame):
@@ -211,15 +212,12 @@ def test_bad_positions_are_refused_before_pgx_sees_them() -> None:
 
 
 def test_python_chess_plays_a_game_of_chess() -> None:
-    """python-chess knows the rules: it refuses an illegal move, also from a position given as FEN."""
-    command = [sys.executable, "-m", "tabia", "uci", "pgx:chess", "--player", "random"]
-    with chess.engine.SimpleEngine.popen_uci(command, timeout=120) as program:
+    """python-chess knows the rules: it refuses an illegal move."""
+    with chess.engine.SimpleEngine.popen_uci(CHESS, timeout=120) as program:
         assert program.id["name"] == f"Tabia {tabia.__version__} random"
         board = chess.Board()
         for _ in range(8):
             board.push(_move(program, board))
-        kiwipete = chess.Board("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1")
-        assert _move(program, kiwipete) in kiwipete.legal_moves
 
 
 def _move(program: chess.engine.SimpleEngine, board: chess.Board) -> chess.Move:
@@ -253,6 +251,14 @@ def test_positions_have_the_legal_moves_of_python_chess() -> None:
             after = board.copy()
             after.push_uci(notation.text(action, session.state))
             assert int(session.play(action).legal.sum()) == after.legal_moves.count()
+
+
+@pytest.mark.long
+def test_python_chess_sets_up_positions() -> None:
+    with chess.engine.SimpleEngine.popen_uci(CHESS, timeout=120) as program:
+        for text in FENS:
+            board = chess.Board(text)
+            assert _move(program, board) in board.legal_moves
 
 
 @pytest.mark.long

@@ -76,17 +76,11 @@ def test_names_that_depend_on_the_position_are_declared() -> None:
     assert not onnx_export.names_change(games.make("connect3"))
 
 
-PLANES = (
-    "tictactoe",
-    "chinese-checkers:fields=121,players=4",
-    "checkers",
-    "connect4:history=3",
-    "pgx:hex",
-    "pgx:go_9x9",
-)
+PLANES = ("tictactoe", "chinese-checkers:fields=121,players=4", "checkers", "connect4:history=3")
+LIBRARY = ("pgx:hex", "pgx:go_9x9", "pgx:chess", "pgx:gardner_chess", "pgx:othello")
 
 
-@pytest.mark.parametrize("id", [*PLANES, "pgx:gardner_chess", pytest.param("pgx:chess", marks=pytest.mark.long)])
+@pytest.mark.parametrize("id", [*PLANES, *(pytest.param(name, marks=pytest.mark.long) for name in LIBRARY)])
 def test_every_plane_has_a_name(id: str) -> None:
     game = games.make(id)
     assert len(game.plane_names) == game.observation_shape[2] == len(set(game.plane_names))

@@ -1,7 +1,7 @@
 """Searches in UCI: the limits of `go`, the lines of `info` and the answer `bestmove`.
 
 A value v for the mover, from -1 to 1, is shown in centipawns as 111.7 tan(1.562 v), the curve of Leela Chess Zero: 0
-for an even position, 101 for a value of 0.47, 12,802 for a sure win. Depth is the length of the main line.
+for an even position, 101 for a value of 0.47, 12,800 for a sure win. Depth is the length of the main line.
 """
 
 from __future__ import annotations
@@ -90,6 +90,6 @@ def centipawns(value: float) -> int:
     """A value as a score.
 
     >>> centipawns(0.0), centipawns(0.47), centipawns(-1.0)
-    (0, 101, -12802)
+    (0, 101, -12800)
     """
     return round(111.714640912 * math.tan(1.5620688421 * max(min(value, 1.0), -1.0)))
