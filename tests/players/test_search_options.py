@@ -46,12 +46,12 @@ def test_rules_by_spec(spec: str, expected: object) -> None:
 
 
 def test_options_reach_the_search() -> None:
-    options = "transpositions=true,cut_loops=true,ties=random,reuse_tree=true"
+    options = "transpositions=true,cut_loops=true,ties=random,reuse_tree=true,proven_values=true"
     for spec in (f"mcts:simulations={SIMULATIONS},{options}", f"az:untrained,simulations={SIMULATIONS},{options}"):
         search = players.make(spec, GAME).search  # type: ignore[attr-defined]
-        assert search.transpositions and search.cut_loops and search.random_ties
+        assert search.transpositions and search.cut_loops and search.random_ties and search.proven_values
         assert search.reuse_nodes == SIMULATIONS and not search.rule.plans_root
-    plain = MCTSPlayer(GAME, simulations=SIMULATIONS, ties="random", reuse_tree=True)
+    plain = MCTSPlayer(GAME, simulations=SIMULATIONS, ties="random", reuse_tree=True, proven_values=True)
     assert players.make(plain.spec, GAME) == plain
 
 

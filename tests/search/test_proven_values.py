@@ -20,7 +20,7 @@ from tabia.search.evaluators import Uniform
 from tabia.search.reference import Reference, expected
 from tabia.search.reference_proofs import candidates, proof
 from tabia.search.reference_rules import final_move, root_policy
-from tabia.search.result import best_value, max_robust, most_visits, secure
+from tabia.search.result import best_value, max_robust, most_visits, secure, visit_target
 from tabia.search.reuse import continue_search
 from tabia.search.rules.puct import as_parent
 from tabia.search.tree import UNPROVEN
@@ -164,7 +164,8 @@ def test_late_positions_are_proven() -> None:
     best, rows = solution.best(states), np.arange(BATCH)
     for action in (result.action, *(final(result) for final in (most_visits, best_value, secure, max_robust))):
         assert best[rows, np.asarray(action)][complete].all()
-    assert (np.asarray(result.policy) * ~best)[complete].max() == 0
+    for policy in (result.policy, visit_target(result)):
+        assert (np.asarray(policy) * ~best)[complete].max() == 0
     assert (np.asarray(result.proofs.candidates) | ~best).all(axis=1)[~complete].all()
     np.testing.assert_allclose(np.asarray(result.policy).sum(axis=-1), 1.0, atol=1e-6)
 

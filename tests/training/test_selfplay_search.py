@@ -9,17 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tabia import games
 from tabia.games.fingerprint import fingerprint
 from tabia.networks import Network
 from tabia.networks.presets import mlp
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.tree import NO_CHILD
+from tabia.solvers import solve
 from tabia.training import iteration
 from tabia.training import state as states
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
 from tabia.training.errors import TrainingError
 from tabia.training.plan import Plan
 from tabia.training.selfplay import play as selfplay
+from tabia.training.selfplay import replay
 from tabia.training.selfplay.play import Plies, SelfPlay
 from tests.search.toy_games import RingGame
 from tests.training.comparing import same
@@ -63,6 +66,31 @@ def prints() -> np.ndarray:
     """The fingerprints [T, B, 2] of all positions."""
     every = jax.jit(jax.vmap(jax.vmap(lambda state: fingerprint(GAME, state))))
     return np.asarray(every(played(HISTORY)[0].states))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", ["improved", "visits"])
+def test_proven_positions_have_exact_targets(target: str) -> None:
+    game = games.make("connect3")
+    network = Network(mlp(8, batch_norm=False), game.observation_shape, game.num_actions, game.num_players)
+    how = SelfPlay(
+        game=game,
+        network=network,
+        search=SearchSettings(simulations=24, proven_values=True),
+        settings=SelfPlaySettings(games=LANES, plies=PLIES, opening_moves=3, epsilon=0.1),
+        target=target,
+    )
+    plies, _ = played(how)
+    assert plies.proven is not None
+    proven = np.asarray(plies.proven)
+    assert 0.1 < proven.mean() < 0.9
+    buffer = replay.add(replay.make_buffer(plies, PLIES), plies, reach=PLIES)
+    states, solution = jax.tree.map(lambda leaf: leaf[proven], plies.states), solve(game)
+    truth = solution.values(states)
+    np.testing.assert_array_equal(np.asarray(plies.values)[proven], truth)
+    np.testing.assert_array_equal(np.asarray(buffer.outcome)[proven], truth)
+    assert np.asarray(buffer.ready)[proven].all()
+    assert (np.asarray(plies.policy)[proven] * ~solution.best(states)).max() == 0
 
 
 HISTORY = parts(cut_loops=True, cut_loops_history=True)
