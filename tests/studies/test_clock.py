@@ -75,5 +75,6 @@ def test_a_resumed_part_reports_the_time_of_both_processes(tmp_path: Path, time:
         runner.run(study, directory, study.scale("tiny"))
     runner.run(study, directory, study.scale("tiny"))
     assert directory.result("part").seconds == {"cpu": 120.0}
+    assert not (directory.folder("part") / TIME).exists()
     report.write(study, directory)
     assert ", 2.0 minutes on cpu |" in (tmp_path / "study" / report.MARKDOWN).read_text()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tabia.core import files
@@ -39,6 +40,19 @@ class PartClock:
         """Save the time if it was not saved for a while."""
         if time.monotonic() - self._saved > _EVERY:
             self.save()
+
+    @contextmanager
+    def saved_if_stopped(self) -> Iterator[None]:
+        """Save the time if this block ends with an exception."""
+        try:
+            yield
+        except BaseException:
+            self.save()
+            raise
+
+    def remove(self) -> None:
+        """Remove what was saved: the result of a finished part has its time."""
+        (self._folder / TIME).unlink(missing_ok=True)
 
     def save(self) -> None:
         """Save the time, for the process that resumes the part."""

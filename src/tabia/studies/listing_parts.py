@@ -19,7 +19,7 @@ LABELS = "authors' labels that are best moves"
 
 
 def code_label(label: str) -> str:
-    return f"authors' code, {label}"
+    return f"code, {label}"
 
 
 def code_part(

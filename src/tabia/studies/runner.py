@@ -88,12 +88,11 @@ def run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
             folder_of=directory.folder,
             outcome_of=lambda name: directory.result(name).outcome,
         )
-        try:
+        with clock.saved_if_stopped():
             outcome = part.run(place)
-        finally:
-            clock.save()
         _check(part, outcome)
         directory.store(part, outcome, clock.seconds)
+        clock.remove()
     return True
 
 
@@ -127,11 +126,7 @@ class _Timed:
         self._outer.progress(done, total)
 
     def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
-        def saved(number: int) -> str | None:
-            self._clock.save()
-            return save(number)
-
-        return self._outer.on_interrupt(saved, seconds)
+        return self._outer.on_interrupt(save, seconds)
 
 
 class _Shown:

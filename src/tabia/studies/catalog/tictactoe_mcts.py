@@ -29,7 +29,7 @@ ITERATIONS, BY_ITERATIONS = (100, 200, 400, 800, 1200), (25, 25, 40, 44, 49)
 RULES = ("omc", "pbbm")
 FINALS = {"visits": "robust", "value": "max", "max-robust": "max-robust", "secure": "secure"}  # ours: the thesis's name
 PUBLISHED_GAMES, DRAWN = 50, 10_000
-BEST_OF = "highest of the constants in 50 games, second: draws"
+BEST_OF = "highest of ten constants, 50 games: draws"
 SEATS = ("first", "second")  # white and black in the thesis
 
 
