@@ -72,8 +72,8 @@ def test_tictactoe_never_loses_after_a_run_in_which_everything_dies(ray_cluster,
         learner.wait(timeout=60)
         learner = start("resume", str(path))
         _wait(lambda: killer.kills >= 10 and _iterations(path) >= 80, learner)
-        learner.send_signal(signal.SIGINT)
-        assert learner.wait(timeout=120) == 128 + signal.SIGINT
+        learner.terminate()
+        assert learner.wait(timeout=120) == 128 + signal.SIGTERM
         learner = start("resume", str(path), "--iterations", "60")  # with the learning rate of the end of a run
         assert learner.wait(timeout=3600) == 0
     except BaseException:

@@ -1,0 +1,47 @@
+"""The options of `tabia train` and `tabia resume` for a cluster, without one."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tabia.cli.actors import Here, fitting, parse_devices, place
+from tabia.cluster.errors import ClusterError
+from tabia.cluster.rounds import check_slots
+from tabia.training.plan import Plan
+
+from .test_training import TINY
+
+
+def test_without_an_address_games_are_played_here():
+    with place(None, None, None) as where:
+        assert type(where) is Here
+
+
+@pytest.mark.parametrize(("actors", "devices"), [(2, None), (None, "cpu")])
+def test_options_of_actors_need_a_cluster(actors, devices):
+    with pytest.raises(ClusterError, match="add --ray local"), place(None, actors, devices):
+        pass
+
+
+@pytest.mark.parametrize("text", ["gpu", "-1", "2", "nan", ""])
+def test_devices_of_actors(text):
+    with pytest.raises(ClusterError, match="--actor-devices"):
+        parse_devices(text)
+
+
+def test_an_unreachable_address_is_refused_before_anything_is_written():
+    pytest.importorskip("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ClusterError, match=f"No Ray cluster answers at {closed}"), place(closed, 2, None):
+        pass
+
+
+def test_actors_share_the_lanes_evenly():
+    check_slots(Plan(TINY), 4)
+    with pytest.raises(ClusterError, match=r"3 actors cannot share selfplay.games=16 evenly. Use --actors 2"):
+        check_slots(Plan(TINY), 3)
+    assert [fitting(capacity, 12) for capacity in range(8)] == [1, 1, 2, 3, 4, 4, 6, 6]
