@@ -73,10 +73,15 @@ def installed() -> bool:
 
 
 @contextmanager
-def on_interrupt(save: Save, *, seconds: float = SECONDS, too_late: Callable[[], str] = lambda: "") -> Iterator[None]:
-    """Call `save` if a signal arrives in this block; exit after `seconds` even if it has not returned."""
+def on_interrupt(
+    save: Save, *, seconds: float = SECONDS, too_late: Callable[[], str] = lambda: "", last: bool = False
+) -> Iterator[None]:
+    """Call `save` if a signal arrives in this block; exit after `seconds` even if it has not returned.
+
+    Inner blocks save first; `last` is for what must end after all have saved.
+    """
     entry = _Registered(save, seconds, too_late)
-    _registered.append(entry)
+    _registered.insert(0 if last else len(_registered), entry)
     try:
         yield
     finally:

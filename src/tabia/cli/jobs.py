@@ -30,14 +30,14 @@ def job_actors(
     interrupted = threading.Event()
 
     def leave(number: int) -> str:
-        interrupted.set()  # its actors die now, which is no news
+        interrupted.set()  # its actors die now, which is no news; Ray may end this process, too
         return abandon(cluster)
 
     def notify(text: str) -> None:
         if not interrupted.is_set():
             typer.echo(text, err=True)
 
-    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(leave):
+    with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(leave, last=True):
         gpus, room = _room(cluster)
         count = min(actors or room, max(jobs, 1))
         with job_runner(cluster, make, common, actors=count, gpus=gpus, games=games, notify=notify) as run:
