@@ -43,6 +43,7 @@ class Gnubg:
         self._known: dict[tuple[int, ...], float] = {}
         try:
             self._socket = self._connect(self._directory / "socket")
+            shutil.rmtree(self._directory, ignore_errors=True)  # a connection outlives the name of its socket
             self.identity = self._identity()
         except BaseException:
             self.close()
