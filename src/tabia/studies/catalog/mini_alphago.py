@@ -366,13 +366,13 @@ STUDY = Study(
         "which is followed here, in every node; rows as listed follow the listing. The first player wins Connect 3, "
         "and with 500 iterations so does nearly every search that moves first; neither can then win many more than "
         "half of the games.",
-        "The rows by the authors' code explain the published percentages. That code counts the result of a rollout for "
-        "the player who searches in every node, also in the opponent's, and both players choose their final move by "
-        "the highest score with exploration, so they often play moves that the search avoided. With c1 = 0 only Mini "
-        "AlphaGo chooses by value, hence its 95%. The published script gives it the first move in every game, so the "
-        "published values are compared with the games in which it moves first; with c1 of 4 sqrt 2 and more they "
-        "agree. What remains is c1 = sqrt 2: from 100 iterations on, wins rise with the budget as published, but are "
-        "16 to 18 percentage points lower. The network of the authors learns which move leads to most decided games, "
-        "not the best move: see the row of the authors' labels.",
+        "The rows by the authors' code explain a part of the published percentages. That code counts the result of "
+        "a rollout for the player who searches in every node, also in the opponent's, and both players choose "
+        "their final move by the highest score with exploration, so they often play moves that the search avoided. "
+        "With c1 = 0 only Mini AlphaGo chooses by value, hence its 95%. The published script gives it the first "
+        "move in every game, so the published values are compared with the games in which it moves first; with c1 "
+        "of 4 sqrt 2 and more they agree. What remains is c1 = sqrt 2: from 100 iterations on, wins rise with the "
+        "budget as published, but are 16 to 18 percentage points lower. The network of the authors learns which "
+        "move leads to most decided games, not the best move: see the row of the authors' labels.",
     ),
 )

@@ -279,7 +279,7 @@ STUDY = Study(
         "Published counts are those of the authors' published code. The intervals of several runs span those of each. "
         "The authors' code weights both losses by one half, so the published total is compared with half of the sum of "
         "ours, which leaves out the penalty on weights. Losses here are means over the five epochs of an update; Keras "
-        "reports the last epoch, which is lower.",
+        "reports the last epoch; how much that matters was not measured.",
         "The thesis measures one run. Runs differ: after 200 games, those of this study draw between 51% and 98%. That "
         "explains the values after 200, 400 and 800 games; the trend and the final strength hold. The networks here "
         "play better without search than with 20 or 200 iterations, which the one run of the thesis does not show.",

@@ -85,13 +85,12 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     >>> rank_correlation([1, 2, 3], [10, 30, 20])
     0.5
     """
-    ranks = [_ranks(np.asarray(values)) for values in (one, other)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(_ranks(np.asarray(one)), _ranks(np.asarray(other)))[0, 1])
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """The mean ranks of values, counted from 0."""
-    return (values[:, None] > values).sum(axis=1) + ((values[:, None] == values).sum(axis=1) - 1) / 2
+    return np.asarray((values[:, None] > values).sum(axis=1) + ((values[:, None] == values).sum(axis=1) - 1) / 2)
 
 
 def _above(statement: str, higher: Sequence[str], lower: Sequence[str]) -> Claim:
