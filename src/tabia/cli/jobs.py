@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def job_actors(
     address: str, actors: int | None, make: MakeWork, common: Any, *, games: tuple[str, ...] = (), jobs: int
 ) -> Iterator[Runner]:
-    """A runner of jobs on a cluster; with no number of actors as many as it has room for, but no more than jobs."""
+    """A runner of jobs on a cluster; with no number of actors as many as it has capacity for, but no more than jobs."""
     from tabia.cluster.connection import connect
     from tabia.cluster.workers import job_runner
 
@@ -38,14 +38,14 @@ def job_actors(
             typer.echo(text, err=True)
 
     with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(leave, last=True):
-        gpus, room = _room(cluster)
-        count = min(actors or room, max(jobs, 1))
+        gpus, capacity = _capacity(cluster)
+        count = min(actors or capacity, max(jobs, 1))
         with job_runner(cluster, make, common, actors=count, gpus=gpus, games=games, notify=notify) as run:
             yield run
 
 
-def _room(cluster: Cluster) -> tuple[float, int]:
-    """The GPUs that each actor takes, and the number of actors that a cluster has room for."""
+def _capacity(cluster: Cluster) -> tuple[float, int]:
+    """The GPUs that each actor takes, and the number of actors that a cluster has capacity for."""
     nodes = cluster.nodes()
     gpus = float(any(node.gpus for node in nodes))
     return gpus, max(1, math.floor(sum(node.gpus if gpus else node.cpus for node in nodes)))

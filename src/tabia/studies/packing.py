@@ -64,12 +64,12 @@ def unpack(archive: Path, directory: StudyDirectory) -> list[str]:
     return _store(_members(archive), archive, directory)
 
 
-def collect(directory: StudyDirectory, finished: Sequence[str], begun: Sequence[str] = ()) -> bytes:
-    """An archive in memory: all files of finished parts, and the games so far of parts that have begun."""
+def collect(directory: StudyDirectory, finished: Sequence[str], started: Sequence[str] = ()) -> bytes:
+    """An archive in memory: all files of finished parts, and the games so far of parts that have started."""
     held = [(MANIFEST, files.read_bytes(directory.path / MANIFEST, files.MEGABYTE))]
     for part in finished:
         held += _files(directory, part, every=True)
-    for part in begun:
+    for part in started:
         held += _games(directory, part)
     return _archived(held)
 
