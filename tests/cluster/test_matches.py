@@ -61,13 +61,13 @@ def test_a_match_resumes_from_the_records_of_a_local_one(local: PlayedMatch) -> 
 
     with pytest.raises(Interrupted):
         play(planned, watch=watch)
-    begun = seen[-1]
-    assert any(record.finished for record in begun) and any(not record.finished for record in begun)
+    partial = seen[-1]
+    assert any(record.finished for record in partial) and any(not record.finished for record in partial)
     with in_process(BatchWork, lineup_of([planned])) as (run, launcher, _):
         kept = list[list[Record]]()
-        (played,) = play_matches([planned], run, done=begun, watch=lambda records: kept.append(list(records)))
+        (played,) = play_matches([planned], run, done=partial, watch=lambda records: kept.append(list(records)))
     assert played == local
-    keys = {(record.round, record.players) for record in begun}
+    keys = {(record.round, record.players) for record in partial}
     assert all(keys <= {(record.round, record.players) for record in records} for records in kept), "nothing is lost"
     with in_process(BatchWork, lineup_of([planned])) as (run, launcher, _):
         assert play_matches([planned], run, done=played.records) == [local]

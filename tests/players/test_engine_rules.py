@@ -119,7 +119,7 @@ def compare_gnugo(count: int) -> None:
         for seat, move, legal in zip(one.seats, one.moves, one.legal, strict=True):
             theirs = set(engine._ask("all_legal", COLORS[seat]).split())
             assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
-            engine.tell(seat, move)
+            engine.play_move(seat, move)
     engine.process.close()
 
 
@@ -136,7 +136,7 @@ def compare_rhino(count: int) -> None:
                     theirs.add(cell)
                     engine._ask("undo")
             assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
-            engine.tell(seat, move)
+            engine.play_move(seat, move)
     engine.process.close()
 
 

@@ -78,7 +78,7 @@ def test_a_part_that_another_process_runs_is_left_to_it(tmp_path: Path) -> None:
         run_remote(STUDY, directory, scale, run, only=["last"])
 
 
-def test_a_training_run_that_was_begun_here_is_refused(tmp_path: Path) -> None:
+def test_a_training_run_that_started_here_is_refused(tmp_path: Path) -> None:
     directory = StudyDirectory(tmp_path / "study")
     (directory.folder("match-0") / "run").mkdir(parents=True)
     (tmp_path / "study" / "parts").rename(tmp_path / "parts")

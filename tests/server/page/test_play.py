@@ -246,10 +246,10 @@ def test_space_presses_the_focused_button(look: Look, server: Server) -> None:
 
 
 def test_a_game_that_arrives_late_does_not_replace_a_new_one(look: Look, server: Server) -> None:
-    screen, id = look(), server.game("connect4", (None, None), "4")
+    screen, late = look(), server.game("connect4", (None, None), "4")
     waiting: list[Any] = []
-    screen.page.route(f"**/api/v1/games/{id}", lambda request: waiting.extend([request]))
-    screen.open(f"#/play/{id}")
+    screen.page.route(f"**/api/v1/games/{late}", lambda request: waiting.extend([request]))
+    screen.open(f"#/play/{late}")
     screen.page.keyboard.press("n")
     screen.page.wait_for_selector('.play[data-status="ready"][data-ply="0"]')
     assert waiting

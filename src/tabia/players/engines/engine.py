@@ -46,7 +46,7 @@ class Engine(abc.ABC):
         """Go to the start of a game."""
 
     @abc.abstractmethod
-    def tell(self, seat: int, move: str) -> None:
+    def play_move(self, seat: int, move: str) -> None:
         """Tell the engine a move that was played."""
 
     @abc.abstractmethod
@@ -87,7 +87,7 @@ class Engine(abc.ABC):
             self.new_game()
         for action in line.actions[len(self.actions) :]:
             session = self._session
-            self.tell(session.mover, self.notation.text(action, session.state))
+            self.play_move(session.mover, self.notation.text(action, session.state))
             self._session = session.play(action)
 
     def explain_illegal(self, move: str, session: Session) -> str:

@@ -43,7 +43,7 @@ class GtpEngine(Engine):
         if self._seconds is not None:
             self._ask("time_settings", "0", f"{max(1, round(self._seconds))}", "1")
 
-    def tell(self, seat: int, move: str) -> None:
+    def play_move(self, seat: int, move: str) -> None:
         response = self._send("play", COLORS[seat], move)
         # In Othello a pass is forced and changes nothing; some engines do not take the word.
         if not response.ok and not (move == "pass" and self.notation.title == "Othello"):

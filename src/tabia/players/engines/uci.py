@@ -40,7 +40,7 @@ class UciEngine(Engine):
         self.process.send("ucinewgame")
         self._ready()
 
-    def tell(self, seat: int, move: str) -> None:
+    def play_move(self, seat: int, move: str) -> None:
         self._moves.append(move)
 
     def ask(self, seat: int) -> str | None:
