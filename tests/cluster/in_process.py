@@ -24,7 +24,7 @@ class InProcess:
     def __init__(self, make: MakeWork, common: Any, dies: Callable[[int], bool] = lambda number: False) -> None:
         self._make, self._common, self._dies = make, common, dies
         self._calls: list[tuple[Any, JobTask | None]] = []
-        self.played: list[int] = []  # the keys of all jobs that were begun
+        self.played: list[int] = []  # the keys of all jobs that were started
 
     def nodes(self) -> list[Node]:
         return NODES

@@ -21,7 +21,7 @@ from tabia.evaluation.tournament import by_pairing
 
 
 class BatchSpec(NamedTuple):
-    """A batch of games to play, some of them perhaps begun."""
+    """A batch of games to play, some of them perhaps partly played."""
 
     players: tuple[int, ...]  # places in the lineup
     games: tuple[GameInProgress, ...]

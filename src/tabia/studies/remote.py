@@ -119,7 +119,7 @@ def _is_left(part: Part, parts: Sequence[Part], directory: StudyDirectory, resul
         return False
     if (directory.folder(part.name) / RUN).is_dir():
         raise StudyError(
-            f"The training run of {part.name} was begun here and does not travel. Finish it without --ray: --only "
+            f"The training run of {part.name} started here and does not travel. Finish it without --ray: --only "
             f"{part.name}; or remove {directory.folder(part.name) / RUN}."
         )
     return True
