@@ -31,6 +31,8 @@ from .processes import actors, descendants, listening
 from .test_training import TINY, assert_same, lines, trained
 
 pytest.importorskip("ray")
+# Ray starts its programs by fork and exec, of which JAX warns in every process that has used it.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 
 
 class KillsAnActor(Metrics):

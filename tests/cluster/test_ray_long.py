@@ -27,6 +27,8 @@ from .processes import actors
 from .test_training import TINY
 
 pytest.importorskip("ray")
+# Ray starts its programs by fork and exec, of which JAX warns in every process that has used it.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 EVERY = 20.0  # seconds between two kills
 
 

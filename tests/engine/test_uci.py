@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 import time
+from collections.abc import Iterator
 
 import chess
 import chess.engine
@@ -38,6 +40,14 @@ def small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless searches with trees of the player's own size, so that all share one program."""
     for size in ("FIRST_TREE", "ENDLESS_TREE"):
         monkeypatch.setattr(thinking, size, SIMULATIONS)
+
+
+@pytest.fixture
+def python_chess() -> Iterator[None]:
+    """python-chess replaces asyncio's policy for the whole process, and other tests need the usual one."""
+    before = asyncio.get_event_loop_policy()
+    yield
+    asyncio.set_event_loop_policy(before)
 
 
 def engine(console: Console, spec: str = "random") -> UciEngine:
@@ -211,6 +221,7 @@ def test_bad_positions_are_refused_before_pgx_sees_them() -> None:
         state_from_fen(games.make("connect4"), "8/8 w - - 0 1")
 
 
+@pytest.mark.usefixtures("python_chess")
 def test_python_chess_plays_a_game_of_chess() -> None:
     """python-chess knows the rules: it refuses an illegal move."""
     with chess.engine.SimpleEngine.popen_uci(CHESS, timeout=120) as program:
@@ -254,6 +265,7 @@ def test_positions_have_the_legal_moves_of_python_chess() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("python_chess")
 def test_python_chess_sets_up_positions() -> None:
     with chess.engine.SimpleEngine.popen_uci(CHESS, timeout=120) as program:
         for text in FENS:

@@ -29,6 +29,7 @@ from tabia.training.run.metrics import Machine, Metrics
 from tabia.training.run.stored_games import StoredGames
 from tabia.training.training import Training
 
+collect_ignore = ["devices_script.py"]  # a program of its own, run by `test_devices`
 TINY = Config(
     game="tictactoe",
     iterations=4,

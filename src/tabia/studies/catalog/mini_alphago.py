@@ -34,7 +34,7 @@ BY_C2 = {1 / ROOT2: 94.0, 1.0: 94.6, 4.0: 93.3, 10.0: 92.8, 50.0: 92.8}  # in un
 NODES, POSITIONS = "nodes of the game tree", "distinct positions"
 ACCURACY, METRIC, RECIPE = "accuracy of the network", "accuracy", "goldberg-ishay-connect3"
 PUBLISHED_GAMES = 1000
-BY_CODE = "by the authors' code, moving first"
+BY_CODE = "authors' code"
 
 
 @dataclass(frozen=True, kw_only=True)
