@@ -37,46 +37,31 @@ load: setup ## Ten minutes of 200 games against a server on this computer.
 play: setup ## Open the page: play, review, train and explain in a browser.
 	$(BIN)/tabia play connect4
 
-# The tests of the page need a browser; root installs Debian's, others are told to.
+# Programs that tests need: root installs Debian's packages, others are asked to. $(1): packages, $(2): the tests.
+define install
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing $(1) for the tests of $(2) ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) > /dev/null; \
+	else echo "The tests of $(2) need $(1): install your system's packages." >&2; exit 1; fi
+endef
+
 CHROMIUM := $(if $(shell command -v chromium || command -v chromium-browser),,chromium)
-
-.PHONY: chromium
-chromium:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "Installing Chromium for the tests of the page ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
-	else echo "The tests of the page need Chromium: install your system's package." >&2; exit 1; fi
-
-# The tests of the server use PostgreSQL beside SQLite; Debian keeps its programs out of the path.
-POSTGRESQL := $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql)
-
-.PHONY: postgresql
-postgresql:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "Installing PostgreSQL for the tests of the server ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql > /dev/null; \
-	else echo "The tests of the server need PostgreSQL: install your system's package." >&2; exit 1; fi
-
-# The scripts in deploy/ are checked.
+POSTGRESQL := $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) # Debian keeps its programs out of the path.
 SHELLCHECK := $(if $(shell command -v shellcheck),,shellcheck)
-
-.PHONY: shellcheck
-shellcheck:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "Installing ShellCheck for the tests of deploy/ ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends shellcheck > /dev/null; \
-	else echo "The tests of deploy/ need ShellCheck: install your system's package." >&2; exit 1; fi
-
-# Outside engines, as players and as oracles of rules; Debian installs them in /usr/games.
 ENGINES := $(if $(and $(wildcard /usr/games/gtp-rhino),$(wildcard /usr/games/gnugo),$(wildcard /usr/games/fairy-stockfish),$(wildcard /usr/games/gnubg)),,engines)
 
-.PHONY: engines
+.PHONY: chromium postgresql shellcheck engines
+chromium:
+	$(call install,chromium,the page)
+
+postgresql:
+	$(call install,postgresql,the server)
+
+shellcheck:
+	$(call install,shellcheck,deploy/)
+
 engines:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "Installing engines for the tests of players ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-			grhino gnugo fairy-stockfish gnubg > /dev/null; \
-	else echo "The tests of engines need grhino, gnugo, fairy-stockfish and gnubg: install these packages." >&2; exit 1; fi
+	$(call install,grhino gnugo fairy-stockfish gnubg,engines)
 
 # Tests call most programs only a few times, so optimizing them fully would take longer than it saves. (Level 0 rounds
 # so differently that gradients of maxima become NaN.)

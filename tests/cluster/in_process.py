@@ -1,4 +1,4 @@
-"""Actors in this process, which die when they are told to: a launcher for pools without Ray."""
+"""Actors in this process, which die on request: a launcher for pools without Ray."""
 
 from __future__ import annotations
 

@@ -74,7 +74,9 @@ STAND_INS = {
     "scontrol": "printf 'one\\ntwo\\nthree\\n'",
     "srun": 'while [ "${1#--}" != "$1" ]; do echo "srun $1" >> calls; shift; done; exec "$@"',
     "ray": 'echo "ray $* $RAY_AUTH_MODE ${#RAY_AUTH_TOKEN}" >> calls; [ "$1" = status ] || exec sleep 60',
-    "tabia": 'echo "tabia $*" >> calls; trap "echo saved >> calls; exit 143" TERM\n'
+    "tabia": 'trap "echo saved >> calls; exit 143" TERM; echo "tabia $*" >> calls\n'
+    # Nodes start in the background, so the command may run before they have.
+    "until grep -q 'start --head' calls && grep -q 'start --address' calls; do sleep 0.05; done\n"
     "while [ -e keep-running ]; do sleep 0.05; done; exit 3",
 }
 """Programs that write down how they were called."""
@@ -127,7 +129,6 @@ def test_the_signal_before_the_end_of_a_slurm_job_reaches_the_command(job: Path)
     while not any(call.startswith("tabia") for call in calls(job)):
         assert time.monotonic() < until and running.poll() is None
         time.sleep(0.05)
-    time.sleep(0.2)  # the command has to set its handler
     running.send_signal(signal.SIGTERM)
     assert running.wait(20) == 143
     assert "saved" in calls(job)

@@ -82,8 +82,8 @@ def test_players_that_need_a_heuristic_are_refused_without_one() -> None:
             players.make(name, games.make("tictactoe"))
 
 
-def test_every_player_can_be_made_except_human() -> None:
-    """Outside engines have tests of their own."""
+def test_every_player_but_engines_can_be_made_except_human() -> None:
+    """Outside engines need a command and have tests of their own."""
     game = games.make("connect3")
     for name in players.names():
         if name in ("gtp", "uci", "gnubg"):

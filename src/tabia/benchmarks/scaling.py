@@ -1,6 +1,6 @@
 """How fast a run would be on more devices or actors: the costs of one, measured here, and what the model predicts.
 
-Self-play and the learner are measured at three batch sizes, so that fixed costs and costs per item can be told apart.
+Self-play and the learner are measured at three batch sizes, so that fixed costs and costs per item can be separated.
 On a CPU, a device or an actor is one core, and what is measured is CPU time, which other processes hardly change.
 Chunks are packed as they travel to the learner. The equations are in `tabia.cluster.model`.
 """

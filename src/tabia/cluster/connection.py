@@ -31,7 +31,7 @@ LOCAL = "local"
 """The address of a cluster that is started on this machine."""
 LOOPBACK = "127.0.0.1"
 OBJECT_STORE = 512 * 2**20
-"""Bytes of a local cluster's object store, unless told otherwise."""
+"""Bytes of a local cluster's object store by default."""
 _PATIENCE = 5.0  # seconds until an address counts as unreachable
 _LOCAL_ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
@@ -41,7 +41,7 @@ _LOCAL_ENVIRONMENT = {
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent to anyone
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # no line of Ray's own on stdout, where results are printed
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep the visible devices; JAX is told otherwise
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep the visible devices
 }
 
 

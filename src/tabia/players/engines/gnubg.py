@@ -1,9 +1,9 @@
 """GNU Backgammon as a player.
 
 Tabia lists the legal turns and GNU Backgammon evaluates the position after each; the one that is worst for the
-opponent is played. That is GNU Backgammon's own choice for a game without a doubling cube: at 0 plies, without noise,
-by its cubeless equity, in which a gammon counts double and a backgammon three times. It answers through a socket in a
-private directory (its command `external`).
+opponent is played. It evaluates at 0 plies, without noise and without a doubling cube, by its cubeless equity, in which
+a gammon counts double and a backgammon three times. It answers through a socket in a private directory (its command
+`external`).
 """
 
 from __future__ import annotations
