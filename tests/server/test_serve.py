@@ -29,7 +29,7 @@ from websockets.sync.client import connect
 from tabia.cli.main import app
 from tabia.core.errors import TabiaError
 from tabia.server.serve import Options, Serving, check, rates
-from tabia.server.web.draining import Draining
+from tabia.server.web.draining import Draining, Stopping
 from tabia.server.web.edge import LOOPBACK, BehindProxy
 from tabia.server.web.limits import Rates
 from tabia.server.web.security import TRANSPORT_SECURITY
@@ -159,7 +159,7 @@ def test_a_stream_ends_when_the_server_stops_and_an_answer_is_finished() -> None
         async def send(message: Any) -> None:
             sent.append(message)
 
-        stopping = asyncio.Event()
+        stopping = Stopping()
         draining = Draining(app, stopping)
         answering = asyncio.create_task(draining({"type": "http", "method": "GET", "path": "/"}, receive, send))
         await asyncio.sleep(0.03)
@@ -170,6 +170,37 @@ def test_a_stream_ends_when_the_server_stops_and_an_answer_is_finished() -> None
     events = run(ask(StreamingResponse(stream(), media_type="text/event-stream")))
     assert events[-1] == {"type": "http.response.body", "body": b"", "more_body": False} and len(events) > 2
     assert run(ask(slow))[-1]["body"] == b"whole"
+
+
+def test_websockets_get_the_reason_before_the_server_stops() -> None:
+    """`drain` returns once every open one was told, and does not wait for one that never asks."""
+
+    async def listens(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "websocket.accept"})
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+
+    async def sleeps(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(60)
+
+    async def stop(app: Any, seconds: float) -> list[Any]:
+        sent, never, stopping = list[Any](), asyncio.Event(), Stopping()
+
+        async def receive() -> Any:
+            await never.wait()
+
+        async def send(message: Any) -> None:
+            await asyncio.sleep(0.05)
+            sent.append(message)
+
+        talking = asyncio.create_task(Draining(app, stopping)({"type": "websocket"}, receive, send))
+        await asyncio.sleep(0.2)
+        await stopping.drain(seconds)
+        talking.cancel()
+        return sent
+
+    assert run(stop(listens, 5.0))[-1] == {"type": "websocket.close", "code": 1012, "reason": "restarting"}
+    assert run(stop(sleeps, 0.05)) == []
 
 
 # A process.

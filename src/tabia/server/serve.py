@@ -39,6 +39,8 @@ from tabia.server.web.security import LOCAL
 
 ANSWER_SECONDS = 3
 """What answers under way get when the server stops."""
+SOCKET_SECONDS = 1
+"""What WebSockets get before that to close."""
 STOP_SECONDS = 8.0
 """After this the process ends in any case."""
 _CONNECTIONS = 4000
@@ -139,12 +141,11 @@ class Serving:
         """Stop from the thread that handles signals; the command then ends by itself with status 0."""
         if self._loop is None or self._server is None:
             os._exit(0)  # it has not started to serve, so there is nothing to finish
-        self._loop.call_soon_threadsafe(self._stop)
+        asyncio.run_coroutine_threadsafe(self._stop(self._server), self._loop)
 
-    def _stop(self) -> None:
-        assert self._server is not None
-        self._server.config.app.state.stopping.set()  # type: ignore[union-attr]
-        self._server.should_exit = True
+    async def _stop(self, server: Server) -> None:
+        await server.config.app.state.stopping.drain(SOCKET_SECONDS)  # type: ignore[union-attr]
+        server.should_exit = True
 
     def _serve(self, data: Path) -> None:
         options = self._options

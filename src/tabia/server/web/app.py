@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 import math
@@ -23,7 +22,7 @@ from tabia.server.errors import NotFound, ServerError, sentence
 from tabia.server.web import openapi
 from tabia.server.web.context import Context, lifespan
 from tabia.server.web.dependencies import AddressLimit, limited
-from tabia.server.web.draining import Draining
+from tabia.server.web.draining import Draining, Stopping
 from tabia.server.web.edge import BehindProxy, Edge
 from tabia.server.web.logs import RequestLog
 from tabia.server.web.problems import problem
@@ -49,7 +48,7 @@ def create_app(
     """
     app = FastAPI(title="Tabia", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.context = context
-    app.state.stopping = asyncio.Event()
+    app.state.stopping = Stopping()
     app.state.page = page or Path(str(resources.files("tabia.server") / "page"))
     _add_edge(app, context, tuple(hosts), edge or Edge())
     for routes in (games, events, accounts, ratings, agents, engine, analysis, runs):

@@ -1,7 +1,8 @@
 """A server that stops: answers are finished, streams and WebSockets are closed with a reason.
 
 Uvicorn waits for open answers when it stops, but a stream of events has no end of its own. Clients of a WebSocket get
-code 1012 with the reason `restarting`, on which they connect again.
+code 1012 with the reason `restarting`, on which they connect again; Uvicorn itself would close them without a reason,
+so it is stopped after them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,26 @@ RESTARTING = 1012
 _STREAMS = (b"text/event-stream", b"application/x-ndjson")
 
 
+class Stopping(asyncio.Event):
+    """Set once the server stops; knows how many WebSockets are still open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sockets = 0
+
+    async def drain(self, seconds: float) -> None:
+        """Stop, and wait until the WebSockets are closed, at most this long."""
+        self.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.sockets:
+                    await asyncio.sleep(0.01)
+
+
 class Draining:
     """Ends streams and WebSockets once `stopping` is set, in the event loop; a plain ASGI middleware."""
 
-    def __init__(self, app: ASGIApp, stopping: asyncio.Event) -> None:
+    def __init__(self, app: ASGIApp, stopping: Stopping) -> None:
         self._app, self._stopping = app, stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,7 +64,11 @@ class Draining:
             await sending({"type": "websocket.close", "code": RESTARTING, "reason": "restarting"})
             return {"type": "websocket.disconnect", "code": RESTARTING, "reason": "restarting"}
 
-        await self._app(scope, receiving, sending)
+        self._stopping.sockets += 1
+        try:
+            await self._app(scope, receiving, sending)
+        finally:
+            self._stopping.sockets -= 1
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_stream = is_ended = False
