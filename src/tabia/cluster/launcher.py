@@ -86,6 +86,10 @@ class RayLauncher(ActorLauncher):
         self._weights = {old: found for old, found in self._weights.items() if old in needed}
         self._weights[version] = self._put(pack(weights, level=STORED))
 
+    def close(self) -> None:
+        """Remove all weights from the object store."""
+        self._weights.clear()
+
     def _put(self, content: bytes) -> Any:
         """A reference to bytes in the object store; waits for a while if it is full."""
         ray, until, notified = self.cluster.ray, time.monotonic() + _FULL_STORE_SECONDS, False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,7 +104,7 @@ def self_play(
     ahead: int = AHEAD,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Execution]:
-    """Self-play of a run on a cluster; its actors end after the block.
+    """Self-play of a run on a cluster; after the block its actors have ended and its weights are removed.
 
     Each actor takes one CPU and `gpus` GPUs of its node. `notify` gets a line whenever something goes wrong on a node.
     """
@@ -122,7 +122,7 @@ def self_play(
         expected=identify(games),
         notify=notify,
     )
-    with pool.serving():
+    with closing(launcher), pool.serving():
         yield execution(pool, launcher.publish, plan, slots=actors, ahead=ahead)
 
 
@@ -141,14 +141,19 @@ def execution(
 
 def check_memory(cluster: Cluster, state: State, plan: Plan, ahead: int) -> None:
     """Refuse chunks and weights that may not fit into the object store of this machine's node."""
-    plies, rows = plan.config.selfplay.plies, plan.rows
-    board = max(
-        memory.nbytes(board.lanes) + memory.nbytes(board.buffer.plies) * plies // rows for board in state.boards
-    )
-    needed, node = (ahead + 1) * (board + memory.nbytes(playing(state))), cluster.here
+    needed, node = store_bytes(state, plan, ahead), cluster.here
     if needed > node.object_store:
         raise ClusterError(
             f"The chunks and weights of {ahead + 1} rounds may take {memory.size_text(needed)}; the object store of "
             f"node {node.name} has {memory.size_text(node.object_store)}. Lower selfplay.games or selfplay.plies, or "
             "start the node with a larger --object-store-memory."
         )
+
+
+def store_bytes(state: State, plan: Plan, ahead: int) -> int:
+    """The most that the chunks and weights of a run take in the object store of one node."""
+    plies, rows = plan.config.selfplay.plies, plan.rows
+    board = max(
+        memory.nbytes(board.lanes) + memory.nbytes(board.buffer.plies) * plies // rows for board in state.boards
+    )
+    return (ahead + 1) * (board + memory.nbytes(playing(state)))
