@@ -15,7 +15,7 @@ from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, descent, device
 from tabia.search.descent import Path, on_path
 from tabia.search.rules import Rule
 from tabia.search.rules.puct import Reduced, as_parent
-from tabia.search.tree import LINK, TOTAL, VALUE, VISITS, Tree
+from tabia.search.tree import LINK, LOGIT, TOTAL, VALUE, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
 from .toy_games import Race
@@ -106,6 +106,22 @@ def test_descent_through_loops_matches_xla(rule: Rule, trees: dict[str, Tree]) -
     same_paths(paths, kernels.descend_many(tree, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True)[1])
 
 
+@pytest.mark.parametrize("rule", [Puct(), Uct(untried_first=False)], ids=names)
+def test_descent_with_random_ties_matches_xla(rule: Rule, trees: dict[str, Tree]) -> None:
+    """On trees in which many actions have equal scores."""
+    tree = trees["connect4"]
+    records = tree.records.at[:, :, :-1, TOTAL].set(0.0).at[:, :, :-1, LOGIT].set(jnp.log(1 / 7))
+    first, seeds = first_moves(tree), jnp.arange(BATCH, dtype=jnp.uint32) * jnp.uint32(2654435761)
+    tied = tree._replace(records=records, ties=seeds)
+    plain = descent.descend(tied, first, rule, max_depth=DEPTH)
+    kernel = kernels.descend(tied, first, rule, max_depth=DEPTH, interpret=True)
+    same_paths(jax.tree.map(lambda leaf: leaf[None], plain), jax.tree.map(lambda leaf: leaf[None], kernel))
+    orderly = descent.descend(tied._replace(ties=None), first, rule, max_depth=DEPTH)
+    assert not np.array_equal(orderly.leaf, plain.leaf)
+    _, paths, _ = descent.descend_many(tied, rule, leaves=LEAVES, max_depth=DEPTH)
+    same_paths(paths, kernels.descend_many(tied, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True)[1])
+
+
 @pytest.mark.parametrize("name", ["connect4", "race"])
 def test_backup_matches_xla(name: str, trees: dict[str, Tree]) -> None:
     tree = trees[name]
@@ -174,8 +190,10 @@ def test_descent_lowers_for_cuda(rule: Rule, trees: dict[str, Tree]) -> None:
         (Gumbel(), {"leaves": 4}, ("tabia_descend", "tabia_backup_many")),
         (Puct(), {"cut_loops": True}, ("tabia_descend", "tabia_backup")),
         (Puct(), {"transpositions": True, "leaves": 4}, ("tabia_descend_many", "tabia_backup_many")),
+        (Puct(), {"random_ties": True}, ("tabia_descend", "tabia_backup")),
+        (Uct(), {"random_ties": True, "leaves": 4}, ("tabia_descend_many", "tabia_backup_many")),
     ],
-    ids=["one leaf", "four leaves", "four of Gumbel's", "loops", "four leaves of a graph"],
+    ids=["one leaf", "four leaves", "four of Gumbel's", "loops", "four leaves of a graph", "ties", "four with ties"],
 )
 def test_a_whole_search_lowers_for_cuda(
     rule: Rule, options: dict[str, Any], parts: tuple[str, str], monkeypatch: pytest.MonkeyPatch

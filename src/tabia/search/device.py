@@ -73,6 +73,6 @@ def _on_gpu() -> bool:
 
 
 def _has_kernels(tree: Tree) -> bool:
-    """Kernels handle records, and loops of shared nodes; totals are added beside them. Other searches use XLA."""
-    more = (tree.squares, tree.links, tree.ties, tree.proven)
+    """Kernels handle records, loops of shared nodes and ties; totals are added beside them. Other searches use XLA."""
+    more = (tree.squares, tree.links, tree.proven)
     return _on_gpu() and all(part is None for part in more)

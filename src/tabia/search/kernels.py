@@ -6,6 +6,7 @@ whole loop, so a simulation costs two launches at any depth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,9 +17,13 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 
 from tabia.core.batching import padded_size
+from tabia.search import ties
 from tabia.search.descent import Path, virtual_value
 from tabia.search.rules.rule import Rule, select_action
 from tabia.search.tree import LINK, LOGIT, MISSING, NO_CHILD, PENDING, SEAT, TOTAL, VALUE, VISITS, Tree, View
+
+Choice = Callable[[View, Array, Array], Array]
+"""The action at a node, from its statistics, the tree's seed for breaking ties, and the node's number."""
 
 
 def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: bool = False) -> Path:
@@ -27,19 +32,22 @@ def descend(tree: Tree, first: Array, rule: Rule, *, max_depth: int, interpret: 
     lanes = jax.ShapeDtypeStruct((batch,), jnp.int32)
     steps = jax.ShapeDtypeStruct((max_depth, batch), jnp.int32)
     nodes, actions, seats, depth, leaf, action, link = pl.pallas_call(
-        partial(_descend, rule=rule, num_actions=rows - 1, max_depth=max_depth, loops=tree.prints is not None),
+        partial(
+            _descend, choice=_choice(tree, rule), num_actions=rows - 1, max_depth=max_depth, loops=_has_loops(tree)
+        ),
         grid=(batch,),
         out_shape=[steps, steps, steps, lanes, lanes, lanes, jax.ShapeDtypeStruct((batch,), jnp.float32)],
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
         name="tabia_descend",
-    )(tree.records, first)
+    )(tree.records, first, _seeds(tree))
     return Path(nodes, actions, seats, depth, leaf, action, link)
 
 
 def _descend(
     records: Any,
     firsts: Any,
+    seeds: Any,
     nodes: Any,
     actions: Any,
     seats: Any,
@@ -48,12 +56,13 @@ def _descend(
     last: Any,
     link: Any,
     *,
-    rule: Rule,
+    choice: Choice,
     num_actions: int,
     max_depth: int,
     loops: bool,
 ) -> None:
     lane = pl.program_id(0)
+    seed = plgpu.load(seeds.at[lane])
 
     def at(node: Array, action: Array, level: Array) -> Array:
         """Record the step and return its link."""
@@ -66,7 +75,7 @@ def _descend(
         level, _, _, to, visited = step
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
-        action = select_action(rule.scores(seen), seen.legal)
+        action = choice(seen, seed, node)
         return _Step(level + 1, node, action, at(node, action, level), _with_node(visited, level, node))
 
     first = plgpu.load(firsts.at[lane])
@@ -77,6 +86,26 @@ def _descend(
     plgpu.store(leaf.at[lane], node)
     plgpu.store(last.at[lane], action)
     plgpu.store(link.at[lane], to)
+
+
+def _choice(tree: Tree, rule: Rule) -> Choice:
+    """How an action is chosen at a node."""
+
+    def choose(seen: View, seed: Array, node: Array) -> Array:
+        random = None if tree.ties is None else ties.order(seed, node, seen.visits)
+        return select_action(rule.scores(seen), seen.legal, random)
+
+    return choose
+
+
+def _seeds(tree: Tree) -> Array:
+    """uint32[B]: the seeds for breaking ties; any if they are not broken at random."""
+    return jnp.zeros(tree.records.shape[1], jnp.uint32) if tree.ties is None else tree.ties
+
+
+def _has_loops(tree: Tree) -> bool:
+    """Whether paths may come back to a node, because nodes are shared."""
+    return tree.prints is not None
 
 
 class _Step(NamedTuple):
@@ -174,11 +203,11 @@ def descend_many(
     records, *path, values = pl.pallas_call(
         partial(
             _descend_many,
-            rule=rule,
+            choice=_choice(tree, rule),
             num_actions=rows - 1,
             leaves=leaves,
             max_depth=max_depth,
-            loops=tree.prints is not None,
+            loops=_has_loops(tree),
             alone=interpret,
         ),
         grid=(batch,),
@@ -195,12 +224,13 @@ def descend_many(
         compiler_params=plgpu.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
         name="tabia_descend_many",
-    )(tree.records)
+    )(tree.records, _seeds(tree))
     return tree._replace(records=records), Path(*path), values
 
 
 def _descend_many(
     _: Any,
+    seeds: Any,
     records: Any,
     nodes: Any,
     actions: Any,
@@ -211,7 +241,7 @@ def _descend_many(
     link: Any,
     virtual: Any,
     *,
-    rule: Rule,
+    choice: Choice,
     num_actions: int,
     leaves: int,
     max_depth: int,
@@ -219,12 +249,13 @@ def _descend_many(
     alone: bool,
 ) -> None:
     lane = pl.program_id(0)
+    seed = plgpu.load(seeds.at[lane])
 
     def deeper(turn: Array, step: _Step) -> _Step:
         level, _, _, to, visited = step
         node = to.astype(jnp.int32)
         seen = _view(records, node, lane, num_actions)
-        action = select_action(rule.scores(seen), seen.legal)
+        action = choice(seen, seed, node)
         visits, total = (_cell(records, node, lane, action, column) for column in (VISITS, TOTAL))
         count, sum_ = plgpu.load(visits), plgpu.load(total)
         value = virtual_value(count, sum_)

@@ -23,12 +23,15 @@ def draw_seeds(key: Array, batch: int) -> Array:
 
 def order_at(tree: Tree, node: Array, seen: View) -> Array | None:
     """uint32[B, A]: the order of the actions of a node [B] of each tree, the highest first; None: by number."""
-    if tree.ties is None:
-        return None
-    visits = seen.visits.sum(axis=-1).astype(jnp.uint32)
-    seed = tree.ties + node.astype(jnp.uint32) * jnp.uint32(NODE) + visits * jnp.uint32(VISIT)
-    actions = jnp.arange(1, seen.visits.shape[-1] + 1, dtype=jnp.uint32) * jnp.uint32(ACTION)
-    return scramble(seed[:, None] + actions[None, :]) | 1
+    return None if tree.ties is None else jax.vmap(order)(tree.ties, node, seen.visits)
+
+
+def order(seed: Array, node: Array, visits: Array) -> Array:
+    """uint32[A] > 0: the order of the actions of one node, from its tree's seed and the visits [A] of its actions."""
+    count = visits.sum().astype(jnp.uint32)
+    seed = seed + node.astype(jnp.uint32) * jnp.uint32(NODE) + count * jnp.uint32(VISIT)
+    actions = (jnp.arange(visits.shape[0]) + 1).astype(jnp.uint32) * jnp.uint32(ACTION)
+    return scramble(seed + actions) | jnp.uint32(1)
 
 
 def root_order(tree: Tree, seen: View) -> Array | None:
@@ -38,6 +41,6 @@ def root_order(tree: Tree, seen: View) -> Array | None:
 
 def scramble(words: Array) -> Array:
     """The finalizer of MurmurHash3."""
-    words = (words ^ (words >> 16)) * jnp.uint32(0x85EBCA6B)
-    words = (words ^ (words >> 13)) * jnp.uint32(0xC2B2AE35)
-    return words ^ (words >> 16)
+    words = (words ^ (words >> jnp.uint32(16))) * jnp.uint32(0x85EBCA6B)
+    words = (words ^ (words >> jnp.uint32(13))) * jnp.uint32(0xC2B2AE35)
+    return words ^ (words >> jnp.uint32(16))
