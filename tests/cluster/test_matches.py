@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from tabia.cluster.errors import ClusterError
-from tabia.cluster.lineup import make_lineup, received
+from tabia.cluster.lineup import Lineup, make_lineup, received
 from tabia.cluster.matches import BatchWork, lineup_of, play_matches
 from tabia.evaluation import Match, PlayedMatch, Record, Tournament, play, play_tournament
 from tabia.games import make as make_game
@@ -132,3 +134,30 @@ def test_specs_without_files_travel_as_they_are() -> None:
     lineup = make_lineup(GAME, ["random", "mcts:simulations=8,rule=uct,c=1.4"])
     assert [player.spec for player in lineup.players] == ["random", "mcts:simulations=8,rule=uct,c=1.4"]
     assert lineup.game == "tictactoe"
+
+
+def test_an_engine_travels_as_its_command_and_its_incidents_return() -> None:
+    engine = Path(__file__).parent.parent / "players" / "fake_engine.py"
+    spec = f"gtp:{shlex.join([sys.executable, '-I', '-S', str(engine), 'refuse'])},timeout=5"
+    game = make_game("othello:size=4")
+    players = make_player(spec, game), make_player("random", game)
+    planned, works = Match(game=game, players=players, games=2, opening_moves=2, seed=1), list[BatchWork]()
+
+    def work(lineup: Lineup) -> BatchWork:
+        works.append(BatchWork(lineup))
+        return works[-1]
+
+    try:
+        with in_process(work, lineup_of([planned]), actors=1) as (run, _, _):
+            (played,) = play_matches([planned], run)
+        assert [record.end for record in played.records] == ["excluded", "excluded"]
+        assert [(one.end, one.player) for one in played.incidents] == [("excluded", spec)] * 2
+    finally:
+        for player in (players[0], *(work._players[0] for work in works)):
+            player.close()
+
+
+@pytest.mark.parametrize("spec", ["gtp:gnugo,level=10", "uci:./engine --fast,nodes=1", "gnubg:plies=1", "gnubg"])
+def test_specs_of_engines_travel_as_they_are(spec: str) -> None:
+    (player,) = make_lineup(GAME, [spec]).players
+    assert (player.spec, player.weights, player.digest) == (spec, None, "")

@@ -1,7 +1,8 @@
 """Players on their way to other machines: specs, with the weights of networks beside them.
 
 A network travels as its file of weights, so no node needs the run directory. A player or a game in a Python file does
-not travel: the file must be at the same path on every node, with the same content.
+not travel: the file must be at the same path on every node, with the same content. Nor does an outside engine: its
+command must run on every node.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from pathlib import Path
 
 from tabia.cluster.errors import ClusterError
 from tabia.core import files
-from tabia.core.trust import names_code
 from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.networks import weights
 from tabia.players import make as make_player
 from tabia.players import runs
 from tabia.players.player import Player
-from tabia.players.spec import parse
+from tabia.players.spec import COMMANDS, is_file, parse
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def make_lineup(game: Game, specs: Sequence[str]) -> Lineup:
 
 def located(text: str) -> str:
     """A game's id or a player's spec with the absolute path of its Python file, if it has one."""
-    if not names_code(text):
+    if not is_file(text):
         return text
     path, _, rest = text.partition(".py:")
     return f"{Path(f'{path}.py').expanduser().absolute()}:{rest}"
@@ -57,10 +57,10 @@ def located(text: str) -> str:
 
 def _sent(text: str) -> SentPlayer:
     spec = parse(text)
-    if names_code(spec.name):
+    if is_file(text):
         name = located(spec.name)
         return SentPlayer(str(replace(spec, name=name)), digest=_digest(_file(name)))
-    if spec.what is None or spec.what == runs.UNTRAINED:
+    if spec.what is None or spec.what == runs.UNTRAINED or spec.name in COMMANDS:
         return SentPlayer(text)
     content = files.read_bytes(runs.weights_file(spec.what, spec.version), weights.LIMIT)
     return SentPlayer(text, weights=content)

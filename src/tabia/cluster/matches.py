@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tabia.cluster.jobs import Job, Report, Runner
 from tabia.cluster.lineup import Lineup, make_lineup, received
-from tabia.evaluation.batch import GameBatch, GameInProgress
+from tabia.evaluation.batch import GameBatch, GameInProgress, Incident
 from tabia.evaluation.match import GameKey, Match, PlayedMatch, RoundCounter, Watch, batch_key, by_game, unplayed_games
 from tabia.evaluation.records import Record
 from tabia.evaluation.tournament import by_pairing
@@ -30,6 +30,13 @@ class BatchSpec(NamedTuple):
     smallest: int  # the fewest positions per call of a player
 
 
+class PlayedBatch(NamedTuple):
+    """What an actor returns."""
+
+    records: tuple[Record, ...]  # all finished
+    incidents: tuple[Incident, ...]
+
+
 class BatchWork:
     """Plays batches with the players of a lineup, which are made once."""
 
@@ -37,15 +44,15 @@ class BatchWork:
         self._files = ExitStack()  # removed with the process
         self._game, self._players = self._files.enter_context(received(lineup))
 
-    def run(self, spec: BatchSpec, report: Report) -> tuple[Record, ...]:
-        """The records of the games, all finished."""
+    def run(self, spec: BatchSpec, report: Report) -> PlayedBatch:
+        """Play the games to their end."""
         players = [self._players[place] for place in spec.players]
         key = batch_key(spec.seed, spec.first)
         batch = GameBatch(self._game, players, spec.games, key, smallest=spec.smallest)
         while not batch.over:
             batch.step()
             report(sum(game.record.finished for game in batch.games) / len(batch.games))
-        return tuple(game.record for game in batch.games)
+        return PlayedBatch(tuple(game.record for game in batch.games), tuple(batch.incidents))
 
 
 def lineup_of(matches: Sequence[Match]) -> Lineup:
@@ -80,8 +87,8 @@ def play_matches(
     if not _is_decided(matches, plans):
         jobs = [Job(name, partial(plan.spec, places)) for name, plan in left.items()]
         with closing(run(jobs, observe)) as results:
-            for name, records in results:
-                left[name].records = list(records)
+            for name, played in results:
+                left[name].records, left[name].incidents = list(played.records), played.incidents
                 watch([record for plan in plans for record in plan.records])
                 if _is_decided(matches, plans):
                     break
@@ -89,7 +96,7 @@ def play_matches(
 
 
 class _Plan:
-    """One batch of a match, and the records of it so far."""
+    """One batch of a match, and what has been played of it."""
 
     def __init__(self, number: int, match: Match, rounds: range, pending: Mapping[GameKey, Record]) -> None:
         self.number, self._match, self._rounds, self._pending = number, match, rounds, pending
@@ -97,6 +104,7 @@ class _Plan:
         self.count = len(rounds) * len(match.seatings)
         keys = [(round_ + 1, _names(match, seating)) for round_ in rounds for seating in match.seatings]
         self.records = [pending[key] for key in keys if key in pending]
+        self.incidents: tuple[Incident, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -133,8 +141,13 @@ def _is_decided(matches: Sequence[Match], plans: Sequence[_Plan]) -> bool:
 
 def _counted(match: Match, plans: Sequence[_Plan], number: int) -> PlayedMatch:
     """The rounds of a match that are finished, with all rounds before them."""
-    own = takewhile(lambda plan: plan.over, (plan for plan in plans if plan.number == number))
+    own = list(takewhile(lambda plan: plan.over, (plan for plan in plans if plan.number == number)))
     records = [record for plan in own for record in plan.records]
     counter = RoundCounter(match)
     counter.update(records)
-    return PlayedMatch([one for one in records if one.round <= counter.rounds], counter.rounds, counter.verdict)
+    return PlayedMatch(
+        records=[one for one in records if one.round <= counter.rounds],
+        rounds=counter.rounds,
+        verdict=counter.verdict,
+        incidents=[incident for plan in own for incident in plan.incidents],
+    )
