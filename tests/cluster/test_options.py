@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from types import SimpleNamespace
 
 import pytest
 
-from tabia.cli.actors import Here, fitting, parse_devices, place
+from tabia.cli.actors import Here, capacity, fitting, parse_devices, place
+from tabia.cluster.connection import Node
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.rounds import check_slots
 from tabia.training.plan import Plan
@@ -45,3 +47,11 @@ def test_actors_share_the_lanes_evenly():
     with pytest.raises(ClusterError, match=r"3 actors cannot share selfplay.games=16 evenly. Use --actors 2"):
         check_slots(Plan(TINY), 3)
     assert [fitting(capacity, 12) for capacity in range(8)] == [1, 1, 2, 3, 4, 4, 6, 6]
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(None, (1.0, 3)), (0.0, (0.0, 11)), (0.5, (0.5, 5))])
+def test_actors_need_all_they_take_on_one_node(gpus, expected):
+    """Three GPUs, but one CPU at one of them; a node without GPUs."""
+    nodes = [Node("a", "10.0.0.1", 8.0, 2.0, 0), Node("b", "10.0.0.2", 1.0, 1.0, 0), Node("c", "10.0.0.3", 2.0, 0.0, 0)]
+    need, count = capacity(SimpleNamespace(nodes=lambda: nodes), gpus)
+    assert (need.gpus, count) == expected

@@ -13,6 +13,7 @@ from tabia.core.text import quote
 
 if TYPE_CHECKING:
     from tabia.cluster.connection import Cluster
+    from tabia.cluster.placement import Need
     from tabia.training.training import Training
 
 Notify = Callable[[str], None]
@@ -33,30 +34,37 @@ class Here:
 
 
 class OnCluster:
-    """By actors on a cluster; a number of None is chosen by what the cluster has."""
+    """By actors on a cluster; without a number of them, as many as it has capacity for."""
 
     def __init__(self, cluster: Cluster, actors: int | None, gpus: float | None) -> None:
-        nodes = cluster.nodes()
         self._cluster, self._actors = cluster, actors
-        self._gpus = float(any(node.gpus for node in nodes)) if gpus is None else gpus
-        self._capacity = sum(node.gpus / self._gpus if self._gpus else node.cpus for node in nodes)
+        self._need, self._capacity = capacity(cluster, gpus)
 
     @contextmanager
     def options(self, training: Training, notify: Notify) -> Iterator[dict[str, Any]]:
         from tabia.cluster.loop import self_play
 
         actors = self._actors or fitting(self._capacity, training.config.selfplay.games)
-        with self_play(training, self._cluster, actors=actors, gpus=self._gpus, notify=notify) as execution:
+        with self_play(training, self._cluster, actors=actors, need=self._need, notify=notify) as execution:
             yield {"iteration": execution.iteration, "parts": execution.parts}
 
 
-def fitting(capacity: float, games: int) -> int:
-    """As many actors as there is room for, in a number that divides the games played at once.
+def capacity(cluster: Cluster, gpus: float | None = None) -> tuple[Need, int]:
+    """What each actor takes, by default one GPU if the cluster has any, and how many actors there is capacity for."""
+    from tabia.cluster.placement import Need, default_need
 
-    >>> fitting(7.0, 256), fitting(0.0, 256)
+    nodes = cluster.nodes()
+    need = default_need(nodes) if gpus is None else Need(gpus=gpus)
+    return need, sum(map(need.capacity, nodes))
+
+
+def fitting(capacity: int, games: int) -> int:
+    """As many actors as there is capacity for, in a number that divides the games played at once.
+
+    >>> fitting(7, 256), fitting(0, 256)
     (4, 1)
     """
-    return max(count for count in range(1, max(1, math.floor(capacity)) + 1) if games % count == 0)
+    return max(count for count in range(1, max(1, capacity) + 1) if games % count == 0)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tabia.cli import interrupts
-from tabia.cli.actors import abandon
+from tabia.cli.actors import abandon, capacity
 
 if TYPE_CHECKING:
-    from tabia.cluster.connection import Cluster
     from tabia.cluster.jobs import Runner
     from tabia.cluster.workers import MakeWork
 
@@ -23,14 +21,14 @@ if TYPE_CHECKING:
 def job_actors(
     address: str, actors: int | None, make: MakeWork, common: Any, *, games: tuple[str, ...] = (), jobs: int
 ) -> Iterator[Runner]:
-    """A runner of jobs on a cluster; with no number of actors as many as it has capacity for, but no more than jobs."""
+    """A runner of jobs on a cluster; by default with as many actors as it has capacity for, but no more than jobs."""
     from tabia.cluster.connection import connect
     from tabia.cluster.workers import job_runner
 
     interrupted = threading.Event()
 
     def leave(number: int) -> str:
-        interrupted.set()  # its actors die now, which is no news; Ray may end this process, too
+        interrupted.set()  # deaths of actors are expected now; Ray may end this process, too
         return abandon(cluster)
 
     def notify(text: str) -> None:
@@ -38,14 +36,7 @@ def job_actors(
             typer.echo(text, err=True)
 
     with connect(address, cpus=actors) as cluster, interrupts.on_interrupt(leave, last=True):
-        gpus, capacity = _capacity(cluster)
-        count = min(actors or capacity, max(jobs, 1))
-        with job_runner(cluster, make, common, actors=count, gpus=gpus, games=games, notify=notify) as run:
+        need, most = capacity(cluster)
+        count = min(actors or max(most, 1), max(jobs, 1))
+        with job_runner(cluster, make, common, actors=count, need=need, games=games, notify=notify) as run:
             yield run
-
-
-def _capacity(cluster: Cluster) -> tuple[float, int]:
-    """The GPUs that each actor takes, and the number of actors that a cluster has capacity for."""
-    nodes = cluster.nodes()
-    gpus = float(any(node.gpus for node in nodes))
-    return gpus, max(1, math.floor(sum(node.gpus if gpus else node.cpus for node in nodes)))

@@ -45,12 +45,10 @@ class Identity(NamedTuple):
 
 
 class SelfPlayActor:
-    """Plays chunks. `platform` is the kind of device in JAX's words, empty for the best one."""
+    """Plays chunks on a platform of JAX; the empty name is the best one."""
 
     def __init__(self, platform: str = "") -> None:
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # actors and the learner may share a GPU
-        if platform:
-            jax.config.update("jax_platforms", platform)
+        use_platform(platform)
         self._version, self._weights = -1, Variables({}, {})
 
     def hello(self, games: tuple[str, ...]) -> Identity:
@@ -70,6 +68,13 @@ class SelfPlayActor:
             self._weights, jax.device_put(unpack(task.lanes, lanes_like)), key, _revisits(task, lanes_like)
         )
         return Chunk(task.key, task.version, pack(lanes), pack(plies), time.monotonic() - started)
+
+
+def use_platform(platform: str) -> None:
+    """Make JAX in this process use a platform, or with the empty name the best one; call it before JAX starts."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # actors and the learner may share a GPU
+    if platform:
+        jax.config.update("jax_platforms", platform)
 
 
 def identify(games: tuple[str, ...]) -> Identity:

@@ -9,36 +9,55 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from tabia.cluster.actors import SelfPlayActor
+from tabia.cluster.actors import SelfPlayActor, identify
 from tabia.cluster.chunks import STORED, Task, pack
 from tabia.cluster.connection import Cluster, Node
 from tabia.cluster.errors import ClusterError
-from tabia.cluster.placement import ERROR, HOPELESS, Need
-from tabia.cluster.pool import Event, Failure
+from tabia.cluster.placement import ERROR, HOPELESS, Need, Placement
+from tabia.cluster.pool import Event, Failure, Pool, Seat
 
 _FULL_STORE_SECONDS = 60.0  # to wait for room in the object store
 _CREATION = "error raised in its creation task"  # Ray's words
-_MEMORY = ("OutOfMemoryError", "MemoryError", "RESOURCE_EXHAUSTED", "ObjectStoreFullError")
+_FULL_STORE = "ObjectStoreFullError"
+_OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError", "RESOURCE_EXHAUSTED")
 
 
 @dataclass
-class ActorLauncher:
-    """What all launchers of actors on a cluster have in common."""
+class ActorLauncher(ABC):
+    """Actors on a cluster; implements `pool.Launcher`, except for what its actors are and do."""
 
     cluster: Cluster
     need: Need
     games: tuple[str, ...]  # ids of the boards
-    platform: str = ""  # where actors compute, in JAX's words; empty for the best device
     notify: Callable[[str], None] = lambda text: None
     _queue: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
 
+    def pool(self, actors: int) -> Pool[Any, Any]:
+        """A pool of this many actors."""
+        return Pool(
+            launcher=self,
+            seats=[Seat() for _ in range(actors)],
+            placement=Placement(self.need),
+            expected=identify(self.games),
+            notify=self.notify,
+        )
+
     def nodes(self) -> Sequence[Node]:
         return self.cluster.nodes()
+
+    @abstractmethod
+    def start(self, node: Node) -> object:
+        """A new actor on a node."""
+
+    @abstractmethod
+    def play(self, actor: Any, task: Any) -> None:
+        """Let an actor play a task."""
 
     def remote(self, node: Node, kind: type, **options: Any) -> Any:
         """A class whose actors run on a node."""
@@ -69,12 +88,12 @@ class ActorLauncher:
 
 @dataclass
 class RayLauncher(ActorLauncher):
-    """Starts self-play actors; implements `pool.Launcher`."""
+    """Starts self-play actors and gives them weights."""
 
     _weights: dict[int, Any] = field(default_factory=dict)  # references by version
 
     def start(self, node: Node) -> object:
-        actor = self.remote(node, SelfPlayActor).remote(self.platform)
+        actor = self.remote(node, SelfPlayActor).remote(self.need.platform)
         self.expect(actor, actor.hello.remote(self.games))
         return actor
 
@@ -114,9 +133,9 @@ def describe(error: BaseException) -> Failure:
     cause = getattr(error, "cause", None)  # of an exception that was raised inside the actor
     if cause is not None:
         text = f"{type(cause).__name__}: {cause}"
-    if any(word in text for word in _MEMORY[:-1]):
+    if any(name in text for name in _OUT_OF_MEMORY):
         return Failure(f"its actor ran out of memory ({_line(text)})", ERROR if cause is None else HOPELESS)
-    if _MEMORY[-1] in text:
+    if _FULL_STORE in text:
         return Failure("its object store is full; start it with a larger --object-store-memory", ERROR)
     if cause is not None:
         return Failure(f"its actor failed ({_line(text)})", ERROR)
@@ -126,11 +145,11 @@ def describe(error: BaseException) -> Failure:
 
 
 def _line(text: str) -> str:
-    """The most telling line of an error, not too long."""
+    """The first line of an error, at most 200 characters."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:200] if lines else "no reason given"
 
 
 def _last_line(text: str) -> str:
-    """Where Ray quotes a traceback, its last line says what was raised."""
+    """The last line of an error; in a traceback it says what was raised."""
     return _line(text.strip().splitlines()[-1])

@@ -17,13 +17,12 @@ from typing import Any
 
 from jax import Array
 
-from tabia.cluster.actors import identify
 from tabia.cluster.chunks import Chunk, Task
 from tabia.cluster.connection import Cluster
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.launcher import RayLauncher
-from tabia.cluster.placement import Need, Placement
-from tabia.cluster.pool import Pool, Seat
+from tabia.cluster.placement import ONE_CPU, Need
+from tabia.cluster.pool import Pool
 from tabia.cluster.rounds import Played, Rounds, check_slots
 from tabia.search import memory
 from tabia.training.compiling import Part
@@ -100,29 +99,22 @@ def self_play(
     cluster: Cluster,
     *,
     actors: int,
-    gpus: float = 0.0,
+    need: Need = ONE_CPU,
     ahead: int = AHEAD,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Execution]:
     """Self-play of a run on a cluster; after the block its actors have ended and its weights are removed.
 
-    Each actor takes one CPU and `gpus` GPUs of its node. `notify` gets a line whenever something goes wrong on a node.
+    Each actor takes `need` of its node. `notify` gets a line whenever something goes wrong on a node.
     """
     plan = Plan(training.config)
     if training.config.is_supervised:
         raise ClusterError("A supervised run has no self-play, so there is nothing for a cluster to do.")
     check_slots(plan, actors)
     check_memory(cluster, training.state, plan, ahead)
-    games, need = tuple(board.game.id for board in plan.boards), Need(gpus=gpus)
-    launcher = RayLauncher(cluster, need, games, platform="" if gpus else "cpu", notify=notify)
-    pool: Pool[Task, Chunk] = Pool(
-        launcher=launcher,
-        seats=[Seat() for _ in range(actors)],
-        placement=Placement(need),
-        expected=identify(games),
-        notify=notify,
-    )
-    with closing(launcher), pool.serving():
+    games = tuple(board.game.id for board in plan.boards)
+    launcher = RayLauncher(cluster, need, games, notify)
+    with closing(launcher), launcher.pool(actors).serving() as pool:
         yield execution(pool, launcher.publish, plan, slots=actors, ahead=ahead)
 
 

@@ -23,10 +23,23 @@ class Need:
     cpus: float = 1.0
     gpus: float = 0.0
 
+    @property
+    def platform(self) -> str:
+        """The platform that JAX uses in the actor; empty for the best one."""
+        return "" if self.gpus else "cpu"
+
     def capacity(self, node: Node) -> int:
         """How many actors a node has room for."""
         by_cpu = int(node.cpus / self.cpus) if self.cpus else 2**31
         return min(by_cpu, int(node.gpus / self.gpus)) if self.gpus else by_cpu
+
+
+ONE_CPU = Need()
+
+
+def default_need(nodes: Iterable[Node]) -> Need:
+    """One CPU per actor and, if any of the nodes has a GPU, one GPU."""
+    return Need(gpus=float(any(node.gpus for node in nodes)))
 
 
 @dataclass

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import jax
-
-from tabia.cluster.actors import Identity, identify
+from tabia.cluster.actors import Identity, identify, use_platform
 from tabia.cluster.connection import Cluster, Node
 from tabia.cluster.errors import ClusterError
 from tabia.cluster.jobs import JobAnswer, JobTask, Runner, Work, completed
 from tabia.cluster.launcher import ActorLauncher
-from tabia.cluster.placement import HOPELESS, Need, Placement
-from tabia.cluster.pool import Event, Failure, Pool, Seat
+from tabia.cluster.placement import HOPELESS, ONE_CPU, Need
+from tabia.cluster.pool import Event, Failure
 from tabia.core.errors import TabiaError
 
 MakeWork = Callable[[Any], Work[Any, Any]]
@@ -31,12 +28,10 @@ _ASK_EVERY = 1.0  # seconds between two questions for progress
 
 
 class JobActor:
-    """Does jobs, one at a time. `platform` is the kind of device in JAX's words, empty for the best one."""
+    """Does jobs, one at a time, on a platform of JAX; the empty name is the best one."""
 
     def __init__(self, make: MakeWork, platform: str = "") -> None:
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several actors may share a GPU
-        if platform:
-            jax.config.update("jax_platforms", platform)
+        use_platform(platform)
         self._make = make
         self._work: Work[Any, Any] | None = None
         self._fraction = 0.0
@@ -67,7 +62,7 @@ class JobActor:
 
 @dataclass
 class JobLauncher(ActorLauncher):
-    """Starts actors that do jobs; implements `pool.Launcher`. `common` is a reference into the object store."""
+    """Starts actors that do jobs; `common` is a reference into the object store."""
 
     make: MakeWork | None = None
     common: Any = None
@@ -77,7 +72,7 @@ class JobLauncher(ActorLauncher):
     _asked: float = 0.0
 
     def start(self, node: Node) -> object:
-        actor = self.remote(node, JobActor, max_concurrency=2).remote(self.make, self.platform)
+        actor = self.remote(node, JobActor, max_concurrency=2).remote(self.make, self.need.platform)
         self.expect(actor, actor.hello.remote(self.games))
         return actor
 
@@ -85,8 +80,8 @@ class JobLauncher(ActorLauncher):
         self._tries[task.key] += 1
         if self._tries[task.key] > MOST_TRIES:
             raise ClusterError(
-                f"{task.name}: {MOST_TRIES} actors died at it, one after another; does it need more memory than a node "
-                "has?"
+                f"{task.name}: {MOST_TRIES} actors died at it, one after another. It may need more memory than a node "
+                "has: use nodes with more memory, or fewer actors per node."
             )
         self._busy[actor] = task.key
         self.expect(actor, actor.play.remote(task, self.common))
@@ -127,33 +122,17 @@ def job_runner(
     common: Any,
     *,
     actors: int,
-    gpus: float = 0.0,
+    need: Need = ONE_CPU,
     games: tuple[str, ...] = (),
     notify: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Runner]:
     """A runner of jobs on a cluster; its actors end after the block.
 
-    Each actor takes one CPU and `gpus` GPUs of its node. `games` are the ids of the games that all nodes must have in
+    Each actor takes `need` of its node. `games` are the ids of the games that all nodes must have in
     the same version. `notify` gets one line whenever something goes wrong on a node.
     """
-    need = Need(gpus=gpus)
     launcher = JobLauncher(
-        cluster=cluster,
-        need=need,
-        games=games,
-        platform="" if gpus else "cpu",
-        notify=notify,
-        make=make,
-        common=cluster.ray.put(common),
+        cluster=cluster, need=need, games=games, notify=notify, make=make, common=cluster.ray.put(common)
     )
-    pool: Pool[JobTask, JobAnswer] = Pool(
-        launcher=launcher,
-        seats=[Seat() for _ in range(actors)],
-        placement=Placement(need),
-        expected=identify(games),
-        notify=notify,
-    )
-    try:
+    with closing(launcher.pool(actors)) as pool:
         yield partial(completed, pool=pool, fractions=launcher.fractions)
-    finally:
-        pool.close()
