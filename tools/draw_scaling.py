@@ -139,12 +139,12 @@ def _shapes(plan: Plan) -> tuple[float, float]:
 
 def draw(found: dict[str, list[tuple[int, Prediction]]], out: Path) -> None:
     """Positions per second by the number of devices or actors; everything beyond one is extrapolated."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    from tabia.studies.figures import _STYLE, COLORS, MARKERS
+    from tabia.core import plotting
+    from tabia.core.plotting import COLORS, MARKERS
 
-    with matplotlib.rc_context(_STYLE):
+    with plotting.style():
         figure = Figure(figsize=(7, 4.4), layout="constrained")
         axes = figure.subplots()
         for (name, rows), color, marker in zip(found.items(), COLORS, MARKERS, strict=False):
@@ -155,7 +155,7 @@ def draw(found: dict[str, list[tuple[int, Prediction]]], out: Path) -> None:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set_title("Extrapolation: no cluster of this size was measured")
         figure.legend(loc="outside upper left", fontsize=8)
-        figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None, dpi=150)
+        out.write_bytes(plotting.content(figure, out.suffix[1:]))
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from tabia.cli.main import app
 from tabia.evaluation import records
 from tabia.evaluation.rating_models import RatingError
-from tabia.evaluation.ratings import plot_ratings
+from tabia.evaluation.rating_plot import plot_ratings
 from tabia.evaluation.records import Record, RecordFile
 from tabia.games import make
 from tabia.networks import Network, presets, weights

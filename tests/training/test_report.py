@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tabia.core import plotting
 from tabia.evaluation.records import Record
 from tabia.games import make
 from tabia.training.report import figures, ratings, report, series
@@ -62,7 +63,7 @@ def test_the_same_run_gives_the_same_report_without_playing_again(watched, writt
 
 def test_without_matplotlib_there_are_only_tables(watched, written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not figures.available()
+    assert not plotting.available()
     text = report.write_report(watched.run, rate=False).read_text(encoding="utf-8")
     assert "pip install 'tabia[plots]'" in text and "![" not in text
     assert "| iteration | policy loss |" in text and "No ratings: they were switched off" in text

@@ -132,6 +132,7 @@ def report(
 ) -> None:
     """Rate the players of these games, print the ratings and plot them."""
     from tabia.evaluation import ratings
+    from tabia.evaluation.rating_plot import plot_ratings
 
     counted = ratings.rated_games(records, unique=unique)
     fields: dict[str, Any] = {
@@ -143,7 +144,7 @@ def report(
     rows = fields["players"]
     if plot is not None:
         names, elo = [row["name"] for row in rows], [row["elo"] for row in rows]
-        ratings.plot_ratings(plot, names, elo, [row["error"] or 0.0 for row in rows])
+        plot_ratings(plot, names, elo, [row["error"] or 0.0 for row in rows])
     if as_json:
         printing.print_json(fields)
     else:

@@ -302,10 +302,10 @@ def _print(done: Run, written: Sequence[Path]) -> None:
 
 
 def _note_figures() -> None:
-    from tabia.studies import figures
+    from tabia.core import plotting
 
-    if not figures.available():
-        typer.echo(figures.MISSING, err=True)
+    if not plotting.available():
+        typer.echo("Figures need matplotlib: pip install 'tabia[plots]'.", err=True)
 
 
 def _list_parts(study: AnyStudy, directory: StudyDirectory, scale: str, seed: int, only: Sequence[str]) -> None:

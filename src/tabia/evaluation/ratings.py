@@ -1,42 +1,28 @@
-"""Ratings of players from records of games, and their plot."""
+"""Ratings of players from records of games."""
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tabia.core import files
 from tabia.core.errors import did_you_mean
-from tabia.core.text import printable, shorten
 from tabia.evaluation.rating_models import Outcomes, RatingError, Ratings, rate_many, rate_two
-from tabia.evaluation.records import Record, duplicates
+from tabia.evaluation.records import Record, player_names
+from tabia.evaluation.results import counted_games
 from tabia.evaluation.wandhoven import sequential_elo
-from tabia.players.spec import parse
-
-_ITERATION = re.compile("[0-9]{1,12}")
 
 
 def rated_games(records: Sequence[Record], *, unique: bool = True) -> list[Record]:
-    """The games that count for ratings: finished ones, without duplicates if `unique`."""
-    finished = [record for record in records if record.counts]
-    repeated = duplicates(finished)
-    fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
+    """The games that count for ratings, all of one game; without duplicates if `unique`."""
+    fresh, _ = counted_games(records, unique=unique)
     games = sorted({record.game for record in fresh})
     if len(games) > 1:
         raise RatingError(f"Ratings are for one game; the records are of {', '.join(games)}.")
     if not fresh:
         raise RatingError("There are no finished games to rate.")
     return fresh
-
-
-def player_names(records: Sequence[Record]) -> list[str]:
-    """The players in order of appearance."""
-    return list(dict.fromkeys(player for record in records for player in record.players))
 
 
 def rate(
@@ -135,62 +121,3 @@ def _index(name: str, names: Sequence[str]) -> int:
     if name not in names:
         raise RatingError(f"There is no player {name!r} in these games. {did_you_mean(name, names)}")
     return list(names).index(name)
-
-
-def spec_iterations(names: Sequence[str]) -> list[int | None]:
-    """The training iteration that each player's spec names, as in az:runs/connect4@3000.
-
-    >>> spec_iterations(["az:runs/connect4@3000,simulations=64", "random"])
-    [3000, None]
-    """
-    versions = [parse(name).version for name in names]
-    return [int(version) if version is not None and _ITERATION.fullmatch(version) else None for version in versions]
-
-
-def plot_ratings(
-    path: Path, names: Sequence[str], elo: Sequence[float], error: Sequence[float], *, within: Path | None = None
-) -> None:
-    """Plot ratings with their 95% intervals against training iterations; needs matplotlib, the extra `plots`.
-
-    Players without an iteration are horizontal lines.
-    """
-    if path.suffix not in (".svg", ".png", ".pdf"):
-        raise RatingError(f"{path}: a plot needs the extension .svg, .png or .pdf.")
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise RatingError("A plot needs matplotlib: pip install 'tabia[plots]'.") from None
-    known = spec_iterations(names)
-    trained = sorted((iteration, row) for row, iteration in enumerate(known) if iteration is not None)
-    if not trained:
-        raise RatingError("No player names an iteration, as az:RUN@3000 does, so there is nothing to plot against.")
-    content = io.BytesIO()
-    with matplotlib.rc_context({"text.parse_math": False}):  # a $ in a name does not start a formula
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
-        axes = figure.subplots()
-        rows = [row for _, row in trained]
-        axes.errorbar(
-            [iteration for iteration, _ in trained],
-            [elo[row] for row in rows],
-            yerr=[error[row] for row in rows],
-            marker="o",
-            markersize=3,
-            capsize=2,
-        )
-        for row, iteration in enumerate(known):
-            if iteration is None:
-                label = f" {printable(shorten(names[row]))}"  # Matplotlib ignores labels that start with `_`
-                axes.axhline(elo[row], linestyle="--", linewidth=1, color=f"C{row % 9 + 1}", label=label)
-        axes.set_xlabel("iteration")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylabel("rating, Elo, with 95% interval")
-        if len(trained) < len(names):
-            axes.legend()
-        dateless = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(content, format=path.suffix[1:], metadata=dateless)
-    try:
-        files.write_atomic(path, content.getvalue(), within=within)
-    except OSError as problem:
-        raise RatingError(f"{path} cannot be written: {problem.strerror or problem}.") from None

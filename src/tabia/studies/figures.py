@@ -1,52 +1,23 @@
-"""The style of all figures of studies, and how they are drawn; needs matplotlib, the extra `plots`.
+"""How the figures of studies are drawn; needs matplotlib, the extra `plots`.
 
-Colors are those of Okabe and Ito, which are distinct for every kind of color vision. Ours is solid with filled markers
-and 95% intervals; published values have hollow markers and dotted lines in the same color.
+Ours is solid with filled markers and 95% intervals; published values have hollow markers and dotted lines in the same
+color.
 """
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tabia.core.text import printable
+from tabia.core import plotting
+from tabia.core.plotting import COLORS, DASHES, MARKERS, label
 from tabia.studies.estimates import Estimate
 from tabia.studies.part import Series
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.verdicts import Published
 
-BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-ORANGE, SKY, BLACK, GRAY = "#E69F00", "#56B4E9", "#000000", "#777777"
-COLORS, MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, GRAY), "osD^vPX*"
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1, 1, 1)))
-MISSING = "Figures need matplotlib: pip install 'tabia[plots]'."
-_STYLE: Any = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e5e5e5",
-    "axes.axisbelow": True,
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.5,
-    "svg.hashsalt": "tabia",
-    "text.parse_math": False,
-}
 _SIDE = 0.007  # of the width of the axis between curves, so that intervals do not hide each other
-
-
-def available() -> bool:
-    """Whether matplotlib is installed."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def draw(
@@ -60,13 +31,11 @@ def draw(
     format: str = "svg",
 ) -> bytes | None:
     """A figure as the content of a file; None if nothing in it is measured. The same values give the same file."""
-    import matplotlib
     from matplotlib.figure import Figure as Drawing
 
     if not any(key in values for key in figure.keys) and not any(series.get(one.series) for one in figure.series):
         return None
-    content = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with plotting.style():
         drawing = Drawing(figsize=(7, 4.4), layout="constrained")
         axes = drawing.subplots()
         known = {one.key: one for one in published}
@@ -75,9 +44,7 @@ def draw(
         for number, one in enumerate(figure.series):
             _series(axes, one, len(figure.curves) + number, series.get(one.series, ()))
         _finish(drawing, axes, figure, scale)
-        dateless = {"Date": None} if format == "svg" else None
-        drawing.savefig(content, format=format, dpi=150, metadata=dateless)
-    return content.getvalue()
+        return plotting.content(drawing, format)
 
 
 def _curve(
@@ -90,43 +57,31 @@ def _curve(
     authors: str,
 ) -> None:
     places = _places(figure, curve)
-    color, marker = COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
     theirs = [(_aside(figure, places[key], -number), known[key].estimate) for _, key in curve.points if key in known]
-    measured = [(_aside(figure, places[key], number + 1), values[key]) for _, key in curve.points if key in values]
-    if measured:
-        axes.errorbar(
-            [x for x, _ in measured],
-            [one.value for _, one in measured],
-            [[one.value - one.low for _, one in measured], [one.high - one.value for _, one in measured]],
-            color=color,
-            marker=marker,
-            linestyle="-" if figure.joined else "none",
-            capsize=2,
-            elinewidth=0.9,
-            label=_label(f"{curve.label}, Tabia" if theirs else curve.label),
-        )
-    if theirs:
-        axes.errorbar(
-            [x for x, _ in theirs],
-            [one.value for _, one in theirs],
-            [[one.value - one.low for _, one in theirs], [one.high - one.value for _, one in theirs]],
-            color=color,
-            marker=marker,
-            markerfacecolor="white",
-            linestyle=":" if figure.joined else "none",
-            linewidth=1.0,
-            capsize=2,
-            elinewidth=0.5,
-            label=_label(f"{curve.label}, {authors}"),
-        )
+    ours = [(_aside(figure, places[key], number + 1), values[key]) for _, key in curve.points if key in values]
+    look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], "capsize": 2}
+    line = "-" if figure.joined else "none"
+    name = f"{curve.label}, Tabia" if theirs else curve.label
+    _errorbar(axes, ours, name, linestyle=line, elinewidth=0.9, **look)
+    published = {"markerfacecolor": "white", "linewidth": 1.0, "elinewidth": 0.5}
+    dotted = ":" if figure.joined else "none"
+    _errorbar(axes, theirs, f"{curve.label}, {authors}", linestyle=dotted, **published, **look)
+
+
+def _errorbar(axes: Any, points: Sequence[tuple[float, Estimate]], name: str, **look: Any) -> None:
+    """Draw values with their intervals, if there are any."""
+    if points:
+        x, found = zip(*points, strict=True)
+        below, above = [one.value - one.low for one in found], [one.high - one.value for one in found]
+        axes.errorbar(x, [one.value for one in found], [below, above], label=label(name), **look)
 
 
 def _series(axes: Any, curve: SeriesCurve, number: int, repeats: Sequence[Series]) -> None:
     color = COLORS[number % len(COLORS)]
     for index, one in enumerate(repeats):
-        label = _label(curve.label) if index == 0 else None
+        name = label(curve.label) if index == 0 else None
         marker = "o" if len(one.x) == 1 else None
-        axes.plot(one.x, one.y, color=color, linestyle=DASHES[index % len(DASHES)], marker=marker, label=label)
+        axes.plot(one.x, one.y, color=color, linestyle=DASHES[index % len(DASHES)], marker=marker, label=name)
         if one.low and one.high:
             axes.fill_between(one.x, one.low, one.high, color=color, alpha=0.15, linewidth=0)
 
@@ -155,7 +110,7 @@ def _finish(drawing: Any, axes: Any, figure: Figure, scale: str) -> None:
     axes.set_title(figure.title)
     words = _words(figure)
     if words:
-        axes.set_xticks(range(len(words)), [_label(word) for word in words])
+        axes.set_xticks(range(len(words)), [label(word) for word in words])
         axes.set_xlim(-0.5, len(words) - 0.5)
         if sum(map(len, words)) > 60:
             axes.tick_params("x", rotation=30)
@@ -179,9 +134,3 @@ def _log(axes: Any, figure: Figure) -> None:
         axes.xaxis.set_major_locator(FixedLocator(spots))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticklabels([f"{spot:g}" for spot in spots])
-
-
-def _label(text: str) -> str:
-    """A name for a legend; Matplotlib hides those with a leading underscore."""
-    shown = printable(text)
-    return f" {shown}" if shown.startswith("_") else shown

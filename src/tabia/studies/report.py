@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
+from tabia.core import plotting
 from tabia.core.text import markdown, markdown_code
 from tabia.studies import figures
 from tabia.studies.directory import Manifest, StoredPart, StudyDirectory
@@ -38,7 +39,7 @@ def write(study: Study[S], directory: StudyDirectory, *, format: str = "svg") ->
     with directory.reporting():
         results = collect(study, directory, scale, manifest.seed)
         found = rows(study, scale, results)
-        drawn = _draw(study, directory, scale, results, format) if figures.available() else {}
+        drawn = _draw(study, directory, scale, results, format) if plotting.available() else {}
         drawn |= _pictures(directory, results)
         _remove_others(directory.path / FIGURES, drawn.values())
         text = _page(study, manifest, scale, results, found, drawn)

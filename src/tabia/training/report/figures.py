@@ -1,21 +1,16 @@
-"""The figures of a report; they need matplotlib, the extra `plots`.
-
-Colors are those of Okabe and Ito, which are distinct for every kind of color vision; lines also differ in dashes or
-markers.
-"""
+"""The figures of a report; they need matplotlib, the extra `plots`."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from tabia.core.text import printable, shorten
+from tabia.core import plotting
+from tabia.core.plotting import BLUE, COLORS, DASHES, MARKERS
 from tabia.games.game import Game
 from tabia.training.config.schema import Config
 from tabia.training.report import series
@@ -24,22 +19,6 @@ from tabia.training.report.strength import Strength
 from tabia.training.run.directory import RunDirectory
 
 FIGURES = "figures"
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-_COLORS, _MARKERS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY), "osD^vP"
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
-_STYLE: Any = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e5e5e5",
-    "axes.axisbelow": True,
-    "font.size": 9,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-    "svg.hashsalt": "tabia",
-    "text.parse_math": False,
-}
 
 
 class Drawing(NamedTuple):
@@ -48,22 +27,6 @@ class Drawing(NamedTuple):
     name: str  # of the file, without .svg
     draw: Callable[[Any], None]  # onto a matplotlib figure
     height: float = 2.8
-
-
-def available() -> bool:
-    """Whether matplotlib is installed."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def style() -> AbstractContextManager[None]:
-    """The style of all figures of a report."""
-    import matplotlib
-
-    return matplotlib.rc_context(_STYLE)
 
 
 def draw(
@@ -86,19 +49,12 @@ def save(run: RunDirectory, drawing: Drawing) -> Path:
     """Draw a figure to a file; the same data gives the same file."""
     from matplotlib.figure import Figure
 
-    path, content = run.make_folder(run.path / FIGURES) / f"{drawing.name}.svg", io.BytesIO()
-    with style():
+    path = run.make_folder(run.path / FIGURES) / f"{drawing.name}.svg"
+    with plotting.style():
         figure = Figure(figsize=(7, drawing.height), layout="constrained")
         drawing.draw(figure)
-        figure.savefig(content, format="svg", metadata={"Date": None})
-    run.write(path, content.getvalue())
+        run.write(path, plotting.content(figure))
     return path
-
-
-def label(name: str) -> str:
-    """A name for a legend: short, printable, and without a leading underscore, which Matplotlib would hide."""
-    text = printable(shorten(name))
-    return f" {text}" if text.startswith("_") else text
 
 
 def _losses(config: Config, lines: Sequence[Line]) -> Drawing | None:
@@ -150,9 +106,9 @@ def _strength(evaluations: Sequence[Strength]) -> Drawing | None:
                 [(at, 100 * side["score"], 100 * side["low"], 100 * side["high"]) for at, side in sides]
             ).T
             minutes = minutes + (number - (len(opponents) - 1) / 2) * 0.008 * played[-1].minutes  # side by side
-            style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
+            style = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
             spread = np.maximum([score - low, high - score], 0.0)
-            axes.errorbar(minutes, score, spread, label=label(opponent), capsize=2, elinewidth=0.8, **style)
+            axes.errorbar(minutes, score, spread, label=plotting.label(opponent), capsize=2, elinewidth=0.8, **style)
         axes.set(ylabel="score, % of points,\nwith 95% interval", ylim=(-2, 102))
         _timed(axes)
         _legend(axes, "against")
@@ -172,7 +128,7 @@ def _perfect(evaluations: Sequence[Strength]) -> Drawing | None:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (words, points) in enumerate(curves.items()):
-            axes.plot(*zip(*points, strict=True), color=_COLORS[number], marker=_MARKERS[number], label=words)
+            axes.plot(*zip(*points, strict=True), color=COLORS[number], marker=MARKERS[number], label=words)
         axes.set_ylabel("moves that keep\nthe value, %")
         _timed(axes)
         _legend(axes)
@@ -198,7 +154,7 @@ def _openings(game: Game, lines: Sequence[Line]) -> Drawing | None:
     if len(fractions.iterations) < 2:
         return None
     start = game.init(jax.random.key(0))
-    names = ["others" if move is None else label(game.move_name(move, start)) for move in moves]
+    names = ["others" if move is None else plotting.label(game.move_name(move, start)) for move in moves]
 
     def draw(figure: Any) -> None:
         import matplotlib
@@ -255,8 +211,8 @@ def _together(name: str, label: str, curves: dict[str, Curve], *, top: float | N
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (words, curve) in enumerate(held.items()):
-            style = {"color": _COLORS[number], "linestyle": _DASHES[number]}
-            marker = _MARKERS[number] if len(curve.iterations) == 1 else None
+            style = {"color": COLORS[number], "linestyle": DASHES[number]}
+            marker = MARKERS[number] if len(curve.iterations) == 1 else None
             axes.plot(curve.iterations, curve.values, marker=marker, label=words, **style)
         axes.set_ylabel(label)
         _counted(axes)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tabia.evaluation import ratings, records
-from tabia.evaluation.ratings import plot_ratings, spec_iterations
+from tabia.evaluation.rating_plot import plot_ratings, spec_iterations
 from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import RecordError
 from tabia.evaluation.tournament import Tournament, checkpoint_tournament, play_tournament

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tabia.core import plotting
 from tabia.core.errors import TabiaError
 from tabia.core.text import markdown, shorten
 from tabia.evaluation.records import RecordError
@@ -61,12 +62,11 @@ def write_report(
     evaluations = strength.measured(every)
     ratings: Ratings | str = _ratings(run, plan, on_progress) if rate else "No ratings: they were switched off."
     drawn: dict[str, Path] = {}
-    if figures.available():
+    if plotting.available():
         drawn = figures.draw(run, plan.game, config, lines, evaluations)
         if isinstance(ratings, Ratings):
             drawn["ratings"] = run.make_folder(run.path / FIGURES) / "ratings.svg"
-            with figures.style():
-                ratings.draw(drawn["ratings"])
+            ratings.draw(drawn["ratings"])
     found = Contents(
         run=run,
         config=config,
@@ -86,7 +86,7 @@ def compose(found: Contents, *, network: str) -> str:
     if not found.lines:
         parts.append("No iteration is finished yet, so there is nothing to report.")
         return "\n\n".join(parts) + "\n"
-    if not figures.available():
+    if not plotting.available():
         parts.append("Figures need matplotlib. Run `pip install 'tabia[plots]'` and write the report again.")
     drawn = {name: _figure(found, name) for name in found.figures}
     parts += ["## Summary", strength.verdict(found.config, found.evaluations), _latest(found)]
