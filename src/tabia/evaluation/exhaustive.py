@@ -7,9 +7,9 @@ Axis letters: B positions of one ply, A actions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,16 +32,24 @@ class LineCounts:
     """The results of all lines with the player in one seat; lines that meet in a position are counted separately."""
 
     seat: int
-    won: int
-    drawn: int
-    lost: int
-    positions: int  # with the player to move
-    moves: tuple[int, ...] | None  # a lost line, if there is one
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+    positions: int = 0  # with the player to move
+    moves: tuple[int, ...] | None = None  # a lost line, if there is one
 
     @property
     def lines(self) -> int:
         """The number of lines."""
         return self.won + self.drawn + self.lost
+
+
+class _Frontier(NamedTuple):
+    """The distinct unfinished positions of one ply."""
+
+    states: State  # [B, ...]
+    lines: np.ndarray  # object[B]: how many lines lead to each; Python integers, which have no limit
+    paths: list[tuple[int, ...]]  # one of those lines
 
 
 def play_every_line(player: Player, seat: int, *, progress: OnPlies | None = None) -> LineCounts:
@@ -52,37 +60,45 @@ def play_every_line(player: Player, seat: int, *, progress: OnPlies | None = Non
     game = player.game
     if game.chance:
         raise TabiaError(f"{game.id} is a game of chance, so its lines cannot be enumerated.")
-    states = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
-    lines, paths = np.array([1], object), [cast(tuple[int, ...], ())]
-    won = drawn = lost = asked = ply = 0
-    losing: tuple[int, ...] | None = None
-    while len(lines):
-        mover, legal = (np.asarray(found)[: len(lines)] for found in _to_move(game, _padded(states, len(lines))))
-        own = mover == seat
-        moves = legal.copy()
-        if own.any():
-            moves[own] = _answers(player, states, np.flatnonzero(own), legal)
-            asked += int(own.sum())
-        parents, actions = np.nonzero(moves)
-        children = _advance(game, states, parents, actions)
-        over, scores, keys = _outcomes(game, children, len(parents))
+    start = jax.tree.map(lambda leaf: leaf[None], game.init(jax.random.key(0)))
+    frontier, found, ply = _Frontier(start, np.array([1], object), [()]), LineCounts(seat), 0
+    while len(frontier.lines):
+        frontier, found = _play_ply(player, frontier, found)
         ply += 1
         if progress is not None:
             progress(seat * game.max_moves + ply)
-        ended, result = np.flatnonzero(over), _results(scores[over], seat)
-        won, drawn, lost = (
-            count + int(lines[parents[ended[result == sign]]].sum())
-            for count, sign in ((won, 1), (drawn, 0), (lost, -1))
-        )
-        if losing is None and (result < 0).any():
-            row = ended[result < 0][0]
-            losing = (*paths[parents[row]], int(actions[row]))
-        states, lines, paths = _merge(children, over, keys, lines, paths, parents, actions)
-        if len(lines) > LIMIT:
+        if len(frontier.lines) > LIMIT:
             raise TabiaError(f"{game.id} has more than {LIMIT:,} positions after {ply} moves: too many to play.")
     if progress is not None:
         progress((seat + 1) * game.max_moves)
-    return LineCounts(seat=seat, won=won, drawn=drawn, lost=lost, positions=asked, moves=losing)
+    return found
+
+
+def _play_ply(player: Player, before: _Frontier, found: LineCounts) -> tuple[_Frontier, LineCounts]:
+    """One move in every position: the player's own, or each legal one of another seat."""
+    game, count = player.game, len(before.lines)
+    mover, legal = (np.asarray(one)[:count] for one in _to_move(game, _padded(before.states, count)))
+    own, moves = mover == found.seat, legal.copy()
+    if own.any():
+        moves[own] = _answers(player, before.states, np.flatnonzero(own), legal)
+    parents, actions = np.nonzero(moves)
+    children = _advance(game, before.states, parents, actions)
+    over, scores, keys = _outcomes(game, children, len(parents))
+    ended, result = np.flatnonzero(over), _results(scores[over], found.seat)
+    won, drawn, lost = (int(before.lines[parents[ended[result == sign]]].sum()) for sign in (1, 0, -1))
+    losing = found.moves
+    if losing is None and lost:
+        row = ended[result < 0][0]
+        losing = (*before.paths[parents[row]], int(actions[row]))
+    counts = replace(
+        found,
+        won=found.won + won,
+        drawn=found.drawn + drawn,
+        lost=found.lost + lost,
+        positions=found.positions + int(own.sum()),
+        moves=losing,
+    )
+    return _merge(children, over, keys, before, parents, actions), counts
 
 
 def _results(scores: np.ndarray, seat: int) -> np.ndarray:
@@ -106,20 +122,20 @@ def _merge(
     children: State,
     over: np.ndarray,
     keys: np.ndarray,
-    lines: np.ndarray,
-    paths: list[tuple[int, ...]],
+    before: _Frontier,
     parents: np.ndarray,
     actions: np.ndarray,
-) -> tuple[State, np.ndarray, list[tuple[int, ...]]]:
-    """The distinct unfinished positions, the number of lines that lead to each, and one of those lines."""
+) -> _Frontier:
+    """The distinct unfinished positions among the children."""
     unfinished = np.flatnonzero(~over)
     if not len(unfinished):
-        return children, np.zeros(0, object), []
+        return _Frontier(children, np.zeros(0, object), [])
     _, first, group = np.unique(keys[unfinished], axis=0, return_index=True, return_inverse=True)
-    counts = np.zeros(len(first), object)
-    np.add.at(counts, group.reshape(-1), lines[parents[unfinished]])
+    lines = np.zeros(len(first), object)
+    np.add.at(lines, group.reshape(-1), before.lines[parents[unfinished]])
     kept = unfinished[first]
-    return batching.take(children, kept), counts, [(*paths[parents[row]], int(actions[row])) for row in kept]
+    paths = [(*before.paths[parents[row]], int(actions[row])) for row in kept]
+    return _Frontier(batching.take(children, kept), lines, paths)
 
 
 def _advance(game: Game, states: State, parents: np.ndarray, actions: np.ndarray) -> State:

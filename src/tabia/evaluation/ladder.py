@@ -22,10 +22,11 @@ import jax
 
 from tabia.core.batching import padded_size
 from tabia.evaluation import ladder_candidates, ratings
-from tabia.evaluation.match import Match, Watch, play
+from tabia.evaluation.match import Match, Watch
 from tabia.evaluation.rating_models import RatingError
 from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import game_seed
+from tabia.evaluation.tournament import by_pairing, play_in_series
 from tabia.games.game import Game
 from tabia.players import make
 from tabia.players.ladder import ANCHOR, Rung
@@ -196,9 +197,7 @@ class _Pairings:
         self._plan, self._watch = plan, watch
         self._players: dict[str, Player] = {}
         self._matches: dict[frozenset[str], list[Record]] = {}
-        self._done: dict[frozenset[str], list[Record]] = {}
-        for record in done:
-            self._done.setdefault(frozenset(record.players), []).append(record)
+        self._done = by_pairing(done)
 
     @property
     def records(self) -> list[Record]:
@@ -217,11 +216,7 @@ class _Pairings:
         one, other = sorted(pair)  # the match does not depend on who is stronger
         match = self._plan.match((self._player(one), self._player(other)))
         known = self._done.get(frozenset(pair), [])
-        if len(known) == match.total and all(record.finished for record in known):
-            return known
-        before, watch = self.records, self._watch
-        see = None if watch is None else lambda now: watch([*before, *now])
-        return play(match, done=known, watch=see).records
+        return play_in_series(match, known=known, earlier=self.records, watch=self._watch)
 
     def _player(self, spec: str) -> Player:
         if spec not in self._players:

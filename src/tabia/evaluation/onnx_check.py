@@ -42,7 +42,7 @@ def compare(game: Game, agent: Agent, path: Path, *, count: int = 1000, seed: in
     try:
         import onnxruntime
     except ImportError:
-        raise TabiaError("The check needs ONNX Runtime: install tabia[onnx].") from None
+        raise TabiaError("The check needs ONNX Runtime: pip install 'tabia[onnx]'.") from None
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     found = positions.draw(game, count, seed=seed)
     worst = np.zeros(2)

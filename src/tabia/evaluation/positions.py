@@ -27,7 +27,7 @@ from tabia.search.evaluators import random_actions
 from tabia.solvers.enumeration import positions_by_ply
 from tabia.solvers.errors import TooLarge
 
-_LIMIT = 64 * files.MEGABYTE
+_LARGEST_FILE = 64 * files.MEGABYTE
 _BATCH = 512  # random games per call
 _CALLS = 40
 
@@ -109,7 +109,7 @@ def default_last_ply(game: Game) -> int:
 def load(game: Game, path: Path) -> PositionSet:
     """Read one position per line, as the moves that lead to it; an empty line is the initial position."""
     try:
-        lines = files.read_text(path, _LIMIT).splitlines()
+        lines = files.read_text(path, _LARGEST_FILE).splitlines()
     except OSError as error:
         raise TabiaError(f"{path} cannot be read: {error.strerror or error}.") from None
     return from_lines(game, lines, str(path))

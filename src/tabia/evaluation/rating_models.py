@@ -81,7 +81,7 @@ def rate_two(
         drawn = draws and bool(outcomes.draws.sum() > 0)
         free = jnp.asarray([*(index != anchor for index in range(len(names))), advantage, drawn])
         point, curvature = _fit_two(tables, free, prior / POINTS_PER_LOGIT)
-        return _make(names, np.asarray(point), np.asarray(curvature), np.asarray(free), anchor, anchor_elo, two=True)
+        return _ratings(names, (point, curvature, free), seats=2, anchor=anchor, anchor_elo=anchor_elo)
 
 
 def rate_many(
@@ -105,7 +105,7 @@ def rate_many(
         point, curvature = _fit_many(
             jnp.asarray(players), jnp.asarray(possible), jnp.asarray(orders), free, prior / POINTS_PER_LOGIT, len(names)
         )
-        return _make(names, np.asarray(point), np.asarray(curvature), np.asarray(free), anchor, anchor_elo, two=False)
+        return _ratings(names, (point, curvature, free), seats=seats, anchor=anchor, anchor_elo=anchor_elo)
 
 
 def log_odds_two(point: Array, players: int) -> tuple[Array, Array, Array]:
@@ -170,26 +170,21 @@ def _newton(cost: Callable[[Array], Array], start: Array, free: Array, *, iterat
     return point, curvature(point)
 
 
-def _make(
-    names: Sequence[str],
-    point: np.ndarray,
-    curvature: np.ndarray,
-    free: np.ndarray,
-    anchor: int,
-    anchor_elo: float,
-    *,
-    two: bool,
+def _ratings(
+    names: Sequence[str], fit: tuple[Array, Array, Array], *, seats: int, anchor: int, anchor_elo: float
 ) -> Ratings:
-    players = len(names)
+    """From the minimum, the Hessian there and what was free: strengths [K], advantages [P - 1], perhaps a margin."""
+    point, curvature, free = map(np.asarray, fit)
+    strength, advantage, margin = np.split(point * POINTS_PER_LOGIT, [len(names), len(names) + seats - 1])
     covariance = np.linalg.inv(curvature) * np.outer(free, free) * POINTS_PER_LOGIT**2
     errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return Ratings(
         names=tuple(names),
-        elo=(point[:players] - point[anchor]) * POINTS_PER_LOGIT + anchor_elo,
-        error=errors[:players],
-        advantage=point[players : players + 1] * POINTS_PER_LOGIT if two else point[players:] * POINTS_PER_LOGIT,
-        draw=float(max(point[players + 1], 0.0) * POINTS_PER_LOGIT) if two else 0.0,
-        covariance=covariance[:players, :players],
+        elo=strength - strength[anchor] + anchor_elo,
+        error=errors[: len(names)],
+        advantage=advantage,
+        draw=float(margin.clip(min=0.0).sum()),
+        covariance=covariance[: len(names), : len(names)],
     )
 
 

@@ -77,6 +77,11 @@ class Record:
         """Whether the game needs no player any more, so that its players need not exist."""
         return self.finished and HUMAN not in self.players
 
+    def rank(self, seat: int) -> int:
+        """1 if the seat is alone in first place, 0 if it shares first place, -1 otherwise."""
+        others = max(score for other, score in enumerate(self.scores) if other != seat)
+        return (self.scores[seat] > others) - (self.scores[seat] < others)
+
     @property
     def same(self) -> tuple[object, ...]:
         """A key that is equal for games with the same players, seats and moves."""
@@ -113,6 +118,11 @@ def duplicates(records: Sequence[Record]) -> list[bool]:
         if record.finished:
             seen.add(record.same)
     return repeated
+
+
+def player_names(records: Iterable[Record]) -> list[str]:
+    """The players in order of appearance."""
+    return list(dict.fromkeys(player for record in records for player in record.players))
 
 
 # Writing.

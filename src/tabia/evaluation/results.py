@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabia.core import elo
-from tabia.evaluation.records import Record, duplicates
+from tabia.evaluation.records import Record, duplicates, player_names
 from tabia.evaluation.significance import score_interval
 from tabia.games.game import Game
 
@@ -66,14 +66,12 @@ class MatchResult:
 
 def match_result(game: Game, records: Sequence[Record], *, unique: bool = True) -> MatchResult:
     """Count the finished games; equal games count once, or all of them if not `unique`."""
-    finished = [record for record in records if record.counts]
-    repeated = duplicates(finished)
-    fresh = [record for record, again in zip(finished, repeated, strict=True) if not (again and unique)]
-    names = list(dict.fromkeys(player for record in fresh for player in record.players))
+    fresh, repeated = counted_games(records, unique=unique)
+    names = player_names(fresh)
     seats = range(game.num_players)
     return MatchResult(
         games=len(fresh),
-        duplicates=sum(repeated),
+        duplicates=repeated,
         rounds=len(_by_round(fresh)),
         mean_length=float(np.mean([len(record.moves) for record in fresh])) if fresh else 0.0,
         players=tuple(_result(game, fresh, name, _of_player(name)) for name in names),
@@ -86,6 +84,14 @@ def match_result(game: Game, records: Sequence[Record], *, unique: bool = True) 
         forfeited=sum(record.end == "forfeited" for record in fresh),
         excluded=sum(record.end == "excluded" for record in records),
     )
+
+
+def counted_games(records: Sequence[Record], *, unique: bool = True) -> tuple[list[Record], int]:
+    """The games that count, and how many repeat earlier ones; those count too if not `unique`."""
+    results = [record for record in records if record.counts]
+    repeated = duplicates(results)
+    fresh = [record for record, again in zip(results, repeated, strict=True) if not (again and unique)]
+    return fresh, sum(repeated)
 
 
 def _by_seats_held(game: Game, records: Sequence[Record], names: Sequence[str]) -> tuple[tuple[Result, ...], ...]:
@@ -106,7 +112,7 @@ def round_score(game: Game, records: Sequence[Record], name: str) -> float:
 
 def _result(game: Game, records: Sequence[Record], name: str, selects: _Selects) -> Result:
     selected = [(record, seat) for record in records for seat in range(len(record.players)) if selects(record, seat)]
-    ranks = [_rank(record, seat) for record, seat in selected]
+    ranks = [record.rank(seat) for record, seat in selected]
     games = [record for record in records if any(selects(record, seat) for seat in range(len(record.players)))]
     rounds = [_points(game, together, selects) for together in _by_round(games)]
     score, low, high = score_interval([own for own, _ in rounds], [total for _, total in rounds])
@@ -133,20 +139,11 @@ def _points(game: Game, records: Sequence[Record], selects: _Selects) -> tuple[f
     """The points of the selected seats and of all seats in these games."""
     own = total = 0.0
     for record in records:
-        for seat in range(len(record.players)):
-            if game.num_players == 2:
-                point = (_rank(record, seat) + 1) / 2
-            else:
-                point = record.scores[seat] - game.score_range[0]
-            total += point
-            own += point if selects(record, seat) else 0.0
+        for seat, score in enumerate(record.scores):
+            points = (record.rank(seat) + 1) / 2 if game.num_players == 2 else score - game.score_range[0]
+            total += points
+            own += points if selects(record, seat) else 0.0
     return own, total
-
-
-def _rank(record: Record, seat: int) -> int:
-    """1 for first place, 0 for a shared first place, -1 otherwise."""
-    others = max(score for other, score in enumerate(record.scores) if other != seat)
-    return int(np.sign(record.scores[seat] - others))
 
 
 def _by_round(records: Sequence[Record]) -> list[list[Record]]:

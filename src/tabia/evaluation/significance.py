@@ -22,7 +22,7 @@ Z95 = 1.959964
 
 
 def wilson_interval(fraction: float, trials: float) -> tuple[float, float]:
-    """Wilson's 95% interval of a fraction observed in this many trials.
+    """Wilson's 95% interval of a fraction observed in this many trials; it contains the fraction.
 
     >>> [round(end, 3) for end in wilson_interval(0.5, 100)]
     [0.404, 0.596]
@@ -30,7 +30,7 @@ def wilson_interval(fraction: float, trials: float) -> tuple[float, float]:
     shrunk = 1.0 + Z95**2 / trials
     center = (fraction + Z95**2 / (2.0 * trials)) / shrunk
     half = Z95 * math.sqrt(fraction * (1.0 - fraction) / trials + Z95**2 / (4.0 * trials**2)) / shrunk
-    return max(0.0, center - half), min(1.0, center + half)
+    return max(0.0, min(center - half, fraction)), min(1.0, max(center + half, fraction))  # in spite of rounding
 
 
 def score_interval(own: Sequence[float], total: Sequence[float]) -> tuple[float, float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,25 +99,26 @@ def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watc
     before = by_pairing(done)
     for match in tournament.matches:
         known = before.get(frozenset(match.specs), [])
-        if len(known) == match.total and all(record.finished for record in known):
-            records += known
-        else:
-            records += play(match, done=known, watch=_after(records, watch)).records
+        records += play_in_series(match, known=known, earlier=records, watch=watch)
     return records
 
 
-def by_pairing(records: Sequence[Record]) -> dict[frozenset[str], list[Record]]:
-    """The records of a tournament by the players that met."""
+def play_in_series(
+    match: Match, *, known: Sequence[Record], earlier: Sequence[Record], watch: Watch | None = None
+) -> list[Record]:
+    """The records of one match of several, resumed from those `known`; `watch` also gets those of `earlier` matches."""
+    if len(known) == match.total and all(record.finished for record in known):
+        return list(known)
+    before = tuple(earlier)
+    return play(match, done=known, watch=None if watch is None else lambda now: watch([*before, *now])).records
+
+
+def by_pairing(records: Iterable[Record]) -> dict[frozenset[str], list[Record]]:
+    """The records of several matches by the players that met."""
     found: dict[frozenset[str], list[Record]] = {}
     for record in records:
         found.setdefault(frozenset(record.players), []).append(record)
     return found
-
-
-def _after(earlier: Sequence[Record], watch: Watch | None) -> Watch | None:
-    """The watcher of one match, which also receives the earlier records of the tournament."""
-    before = tuple(earlier)
-    return None if watch is None else lambda now: watch([*before, *now])
 
 
 def checkpoint_tournament(

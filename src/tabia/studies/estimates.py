@@ -53,8 +53,6 @@ def percentage(key: str, successes: float, trials: int, unit: str = "% of games"
     """
     fraction = successes / trials
     low, high = wilson_interval(fraction, trials)
-    # Rounding may put the end at 0 or 1 a hair beyond the value.
-    low, high = min(low, fraction), max(high, fraction)
     return Estimate(key, 100.0 * fraction, 100.0 * low, 100.0 * high, unit, trials)
 
 

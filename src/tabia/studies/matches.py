@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tabia.core.elo import SCALE
 from tabia.evaluation import Match, Record, Recorder, Tournament, match_result, play, play_tournament
 from tabia.evaluation.batch import query_size
 from tabia.evaluation.rating_models import Ratings, rate_two
@@ -80,7 +79,7 @@ class Tally:
 
     def __init__(self, records: Sequence[Record], player: str, seat: int | None = None) -> None:
         ranks = [
-            _rank(record, own)
+            record.rank(own)
             for record in records
             if record.finished
             for own, name in enumerate(record.players)
@@ -95,16 +94,10 @@ class Tally:
         return self.wins + 0.5 * self.draws
 
 
-def _rank(record: Record, seat: int) -> int:
-    others = max(score for other, score in enumerate(record.scores) if other != seat)
-    return (record.scores[seat] > others) - (record.scores[seat] < others)
-
-
 def score(key: str, game: Game, records: Sequence[Record], player: str) -> Estimate:
     """The score of a player in percent of the points, from rounds of paired openings; equal games count once."""
     one = next(result for result in match_result(game, records).players if result.name == player)
-    low, high = min(one.low, one.score), max(one.high, one.score)
-    return Estimate(key, 100 * one.score, 100 * low, 100 * high, "% of points", one.games)
+    return Estimate(key, 100 * one.score, 100 * one.low, 100 * one.high, "% of points", one.games)
 
 
 Measure = Callable[[Game, Sequence[Record], Sequence[str]], Outcome]
@@ -202,4 +195,4 @@ def recording(
 def rate_all(records: Sequence[Record], names: Sequence[str], *, anchor: int = 0) -> Ratings:
     """Ratings from all games with two seats, repeated ones too."""
     finished = [record for record in records if record.finished]
-    return rate_two(list(names), count_outcomes(finished, names), anchor=anchor, prior=2.5 * SCALE)
+    return rate_two(list(names), count_outcomes(finished, names), anchor=anchor)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabia.evaluation.significance import wilson_interval
-from tabia.studies.estimates import Estimate, combine, pooled
+from tabia.studies.estimates import Estimate, combine, percentage, pooled
 
 HOLDS, DIFFERS, NOT_COMPARABLE = "holds", "differs", "not comparable"
 LEAST_SEEDS = 2
@@ -48,9 +47,8 @@ class Published:
 
 def published_count(key: str, successes: float, trials: int, where: str) -> Published:
     """A published count of successes among trials, in percent."""
-    low, high = (100.0 * end for end in wilson_interval(successes / trials, trials))
-    value = 100.0 * successes / trials
-    return Published(key, value, where, min(low, value), max(high, value))
+    found = percentage(key, successes, trials)
+    return Published(key, found.value, where, found.low, found.high)
 
 
 def compare(ours: Estimate, published: Published) -> Verdict:
