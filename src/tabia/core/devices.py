@@ -55,7 +55,7 @@ def _number(wanted: str | int | None) -> int:
     if int(wanted) > present:
         raise DeviceError(
             f"--devices {wanted}: JAX finds {present} here ({jax.local_devices()[0].device_kind}). "
-            f"Give {present if present > 1 else 1} or fewer, or {ALL}."
+            f"Give {present} or fewer, or {ALL}."
         )
     return int(wanted)
 

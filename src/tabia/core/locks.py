@@ -7,8 +7,13 @@ import fcntl
 import os
 import stat
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+
+_POLL = 0.05  # seconds between two attempts
 
 
 class _Held(threading.local):
@@ -63,6 +68,25 @@ class FileLock:
                 os.close(descriptor)
                 raise
             os.close(descriptor)
+
+
+@contextmanager
+def locked(path: Path, *, patience: float) -> Iterator[bool]:
+    """Hold the lock of a path, waiting for it at most `patience` seconds; False if another process keeps it."""
+    lock, until = FileLock(path), time.monotonic() + patience
+    while True:
+        try:
+            lock.__enter__()
+            break
+        except BlockingIOError:
+            if time.monotonic() > until:
+                yield False
+                return
+            time.sleep(_POLL)
+    try:
+        yield True
+    finally:
+        lock.__exit__(None, None, None)
 
 
 def _open(path: Path) -> int:

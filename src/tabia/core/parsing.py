@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 _DEEPEST = 64  # levels; nothing Tabia writes has more than five
@@ -11,28 +12,28 @@ _DEEPEST = 64  # levels; nothing Tabia writes has more than five
 
 def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text; ValueError if it is not JSON or too deeply nested."""
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    _check_depth(value, _DEEPEST)
-    return value
+    return _parse(json.loads, text)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The tables of a TOML text; ValueError if it is not TOML or too deeply nested."""
+    tables: dict[str, Any] = _parse(tomllib.loads, text)
+    return tables
+
+
+def _parse(load: Callable[[Any], Any], text: str | bytes) -> Any:
     try:
-        tables = tomllib.loads(text)
+        value = load(text)
+        _check_depth(value, _DEEPEST)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    _check_depth(tables, _DEEPEST)
-    return tables
+    return value
 
 
 def _check_depth(value: Any, left: int) -> None:
     """Refuse deep nesting that only the parser survives; later steps are recursive."""
     if left == 0:
-        raise ValueError("it is nested too deeply")
+        raise RecursionError
     if isinstance(value, dict):
         for entry in value.values():
             _check_depth(entry, left - 1)

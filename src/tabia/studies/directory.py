@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ import jax
 
 from tabia import __version__
 from tabia.core import files
-from tabia.core.locks import FileLock
+from tabia.core.locks import locked
 from tabia.core.parsing import parse_json
 from tabia.core.text import quote
 from tabia.studies.clock import Seconds
@@ -164,7 +163,7 @@ class StudyDirectory:
         with writing(self.path):
             files.make_directory(self.folder(part), within=self.path)
         # Another process may hold the lock for a moment, to see whether the part is being run.
-        with _locked(self.folder(part) / LOCK, _MOMENT) as mine:
+        with locked(self.folder(part) / LOCK, patience=_MOMENT) as mine:
             yield mine
 
     @contextmanager
@@ -183,7 +182,7 @@ class StudyDirectory:
 
     @contextmanager
     def _patiently(self) -> Iterator[None]:
-        with _locked(self.path / LOCK, _PATIENCE) as mine:
+        with locked(self.path / LOCK, patience=_PATIENCE) as mine:
             if not mine:
                 raise StudyError(f"{self.path} is being written by another process; try again later.")
             yield
@@ -233,25 +232,6 @@ def device() -> str:
     """The device that JAX computes on, in words."""
     first = jax.devices()[0]
     return f"{first.platform}: {first.device_kind}" if first.platform != "cpu" else "cpu"
-
-
-@contextmanager
-def _locked(path: Path, seconds: float) -> Iterator[bool]:
-    """Hold a lock, waiting for it at most this long; False if another process keeps it."""
-    lock, until = FileLock(path), time.monotonic() + seconds
-    while True:
-        try:
-            lock.__enter__()
-            break
-        except BlockingIOError:
-            if time.monotonic() > until:
-                yield False
-                return
-            time.sleep(0.05)
-    try:
-        yield True
-    finally:
-        lock.__exit__(None, None, None)
 
 
 @contextmanager
