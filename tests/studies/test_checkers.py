@@ -8,7 +8,7 @@ import numpy as np
 
 from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.session import Session
-from tabia.studies.checkers_positions import examples, others_jumps
+from tabia.studies.parts.checkers_positions import examples, others_jumps
 
 GAME = ChineseCheckers()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tabia.studies.diagnosis import DRAWN, EXPLAINED, LENGTH, USES, sign_key, signs
+from tabia.studies.parts.diagnosis import DRAWN, EXPLAINED, LENGTH, USES, sign_key, signs
 
 
 def line(games: int, length: float, draws: float, first: float, loss: float) -> dict[str, object]:

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from tabia.games import make
-from tabia.studies.listing import TREE_C, Searched, Side, Table, choose, decisive_moves, play_match, search, tabulate
+from tabia.studies.parts.listing import (
+    TREE_C,
+    Searched,
+    Side,
+    Table,
+    choose,
+    decisive_moves,
+    play_match,
+    search,
+    tabulate,
+)
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,6 @@ def test_other_archives_are_refused(name: str, tmp_path: Path) -> None:
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text))
     (tmp_path / "a.tar").write_bytes(content.getvalue())
-    with pytest.raises(StudyError, match="is no archive of a study: it holds"):
+    with pytest.raises(StudyError, match="is not an archive of a study: it holds"):
         packing.unpack(tmp_path / "a.tar", StudyDirectory(tmp_path / "copy"))
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) in (["study.json"], [".lock", "study.json"])

@@ -12,7 +12,7 @@ import pytest
 
 from tabia.networks import Variables
 from tabia.studies.catalog.scaling import STUDY
-from tabia.studies.simulated_actors import Impairment, SimulatedActors, lost_lanes, without
+from tabia.studies.parts.simulated_actors import Impairment, SimulatedActors, lost_lanes, without
 from tabia.training import Training, train
 from tabia.training import state as states
 from tabia.training.iteration import Iteration

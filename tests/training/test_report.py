@@ -13,7 +13,7 @@ import pytest
 from tabia.core import plotting
 from tabia.evaluation.records import Record
 from tabia.games import make
-from tabia.training.report import figures, ratings, report, series
+from tabia.training.report import ratings, report, series
 from tabia.training.run import metrics, stored_games
 from tabia.training.run.directory import RunDirectory
 from tabia.training.training import Training

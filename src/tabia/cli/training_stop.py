@@ -13,13 +13,9 @@ from contextlib import AbstractContextManager
 
 from tabia.cli import interrupts
 from tabia.cli.training_display import Display
-from tabia.training.loop import take_over
+from tabia.training.loop import STOP_SECONDS, save_and_end
 from tabia.training.observers import Observer
-from tabia.training.training import PREPARING, Training
-
-_PATIENCE = 4.0  # seconds for the iteration to end
-_SECONDS = 13.5  # until the process exits, saved or not
-_BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
+from tabia.training.training import Training
 
 
 class Stop:
@@ -46,7 +42,7 @@ class Stop:
 
     def on_interrupt(self) -> AbstractContextManager[None]:
         """Handle signals in this block."""
-        return interrupts.on_interrupt(self._stop, seconds=_SECONDS, too_late=self._too_late)
+        return interrupts.on_interrupt(self._stop, seconds=STOP_SECONDS, too_late=self._too_late)
 
     def ended(self) -> None:
         """Call when the run has ended by itself and is saved."""
@@ -66,10 +62,7 @@ class Stop:
         self.number = number
         self._training.stopping.append(number)
         self._shown.stopping(self._training)
-        patience = 0.0 if self._training.phase in _BEFORE_ITERATION else _PATIENCE
-        if self._ended.wait(patience) or not take_over(self._training, self._observers):
-            return None
-        return self.sentence
+        return self.sentence if save_and_end(self._training, self._observers, self._ended) else None
 
     def _too_late(self) -> str:
         self._shown.close()

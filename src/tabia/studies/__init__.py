@@ -1,7 +1,9 @@
 """Studies: published experiments, repeated with one command beside the published values.
 
 - A study: `study` (the declaration), `catalog` (one module per study), `registry` (by name).
-- Its parts: `part` (the interface), `matches`, `trainings`; `runner` runs them, `directory` stores them.
+- Its parts: `part` (the interface), `matches`, `trainings`; `parts` has those of particular studies.
+- Running them: `runner` here, `remote` on a cluster; `directory` stores them, `clock` counts their time, `packing`
+  brings them to another machine.
 - Its results: `estimates` (values with intervals), `verdicts`, `results` (what is stored, by seed); `plots` and
   `figures`, `report`, `publication`.
 """

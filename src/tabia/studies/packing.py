@@ -99,7 +99,7 @@ def _text(archive: Path, content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise StudyError(f"{archive} is no archive of a study: its {MANIFEST} is not text.") from None
+        raise StudyError(f"{archive} is not an archive of a study: its {MANIFEST} is not text.") from None
 
 
 def _files(directory: StudyDirectory, part: str, *, every: bool) -> Iterator[File]:
@@ -153,17 +153,19 @@ def _archived(held: Sequence[File]) -> bytes:
 
 
 def _members(archive: Path, content: io.BytesIO | None = None) -> Iterator[File]:
-    """The files of an archive; the manifest must come first, and nothing else than the files of parts may follow."""
+    """The files of an archive; the manifest must come first, and nothing but the files of parts may follow."""
     try:
         with tarfile.open(archive, mode="r:", fileobj=content) as opened:
             for number, entry in enumerate(opened):
                 expected = entry.name == MANIFEST if number == 0 else _NAMES.fullmatch(entry.name) is not None
                 if not expected or not entry.isreg() or entry.size > _LARGEST:
-                    raise StudyError(f"{archive} is no archive of a study: it holds {quote(entry.name)}.")
+                    raise StudyError(f"{archive} is not an archive of a study: it holds {quote(entry.name)}.")
                 member = opened.extractfile(entry)
                 assert member is not None
                 yield entry.name, member.read()
     except tarfile.TarError as error:
-        raise StudyError(f"{archive} is no archive of a study: {error}. Make one with `tabia study pack`.") from None
+        raise StudyError(
+            f"{archive} is not an archive of a study: {error}. Make one with `tabia study pack`."
+        ) from None
     except OSError as error:
         raise StudyError(f"{archive} cannot be read: {error.strerror or error}.") from None

@@ -48,6 +48,11 @@ class Stopped(Exception):
     """A part was asked to stop; its work so far is saved."""
 
 
+def fraction(done: float, total: float) -> float:
+    """The part of the work that is done, from 0 to 1."""
+    return min(done / total, 1.0) if total else 0.0
+
+
 class Control(Protocol):
     """How a part reports progress and learns that the process is about to end."""
 

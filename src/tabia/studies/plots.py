@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+PERCENT = (-3.0, 103.0)
+"""The range of an axis of percentages, with some space for markers at its ends."""
+
 
 @dataclass(frozen=True)
 class Curve:

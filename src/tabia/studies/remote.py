@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from tabia.cluster.jobs import Job, Report, Runner
 from tabia.studies import packing, registry
 from tabia.studies.directory import RUN, StudyDirectory
 from tabia.studies.estimates import StudyError
-from tabia.studies.part import Part, Save
+from tabia.studies.part import NoControl, Part, fraction
 from tabia.studies.runner import Observe, Run, refuse_if_never, run_part, select
 from tabia.studies.study import S, Study
 
@@ -56,17 +56,14 @@ class PartWork:
             return packing.collect(directory, [spec.part])
 
 
-class _Reporting:
+class _Reporting(NoControl):
     """The control of a part on an actor: reports progress; a signal ends the actor."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def progress(self, done: float, total: float) -> None:
-        self._report(min(done / total, 1.0) if total else 0.0)
-
-    def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
-        return nullcontext()
+        self._report(fraction(done, total))
 
 
 def run_remote(

@@ -12,7 +12,7 @@ from tabia.core.text import quote
 from tabia.studies.clock import PartClock
 from tabia.studies.directory import StudyDirectory, device
 from tabia.studies.estimates import StudyError
-from tabia.studies.part import Control, NoControl, Outcome, Part, Place, Save
+from tabia.studies.part import Control, NoControl, Outcome, Part, Place, Save, fraction
 from tabia.studies.study import S, Study
 
 Observe = Callable[[str, float, float], None]
@@ -138,8 +138,7 @@ class _Shown:
 
     def progress(self, done: float, total: float) -> None:
         self._outer.progress(done, total)
-        share = min(done / total, 1.0) if total else 0.0
-        self._observe(self._name, self._before + self._cost * share, self._total)
+        self._observe(self._name, self._before + self._cost * fraction(done, total), self._total)
 
     def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
         return self._outer.on_interrupt(save, seconds)

@@ -22,13 +22,10 @@ from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.part import Outcome, Place, Series, Stopped
 from tabia.training import BaseObserver, Config, Observer, Training, default_observers, metrics, recipes, train
 from tabia.training.iteration import IterationResult
-from tabia.training.loop import take_over
+from tabia.training.loop import STOP_SECONDS, save_and_end
 from tabia.training.run.directory import CONFIG, RunDirectory
-from tabia.training.training import PREPARING
 
 WEIGHTS, LEFT_OUT = "weights", "left-out"
-_SECONDS, _PATIENCE = 13.5, 4.0  # until the process exits after a signal; for the iteration to end
-_BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 _MOST_POINTS = 500  # of a stored series
 
 UNMEASURED = {"evaluation.games": 0, "evaluation.positions": 0}
@@ -99,7 +96,7 @@ class TrainingPart:
 
 def _train_on(training: Training, place: Place) -> None:
     stop = _Stop(training, [*default_observers(), _Progress(place)])
-    with place.control.on_interrupt(stop, _SECONDS):
+    with place.control.on_interrupt(stop, STOP_SECONDS):
         why = train(training, stop.observers, signals=False)
         stop.ended.set()
     if why == "stopped":
@@ -125,8 +122,7 @@ class _Stop:
 
     def __call__(self, number: int) -> str | None:
         self.training.stopping.append(number)
-        patience = 0.0 if self.training.phase in _BEFORE_ITERATION else _PATIENCE
-        if self.ended.wait(patience) or not take_over(self.training, self.observers):
+        if not save_and_end(self.training, self.observers, self.ended):
             return None
         return f"Iteration {self.training.saved} of this run is saved."
 

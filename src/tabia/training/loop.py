@@ -8,6 +8,7 @@ Ctrl-C and SIGTERM let the iteration end and save. `take_over` saves without wai
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from tabia.training import supervised
@@ -18,7 +19,12 @@ from tabia.training.observers import Observer
 from tabia.training.progress import finish, running
 from tabia.training.run.metrics import Machine, Metrics
 from tabia.training.run.stored_games import StoredGames
-from tabia.training.training import DONE, Training
+from tabia.training.training import DONE, PREPARING, Training
+
+STOP_SECONDS = 13.5
+"""How long `save_and_end` may take before the process should exit without it."""
+_PATIENCE = 4.0  # seconds for an iteration to end
+_BEFORE_ITERATION = (PREPARING, "compiling")  # phases in which nothing is lost
 
 
 def train(
@@ -65,6 +71,16 @@ def take_over(training: Training, observers: Sequence[Observer] = ()) -> bool:
         training.state, training.counters = before
     finish(training, observers)
     return True
+
+
+def save_and_end(training: Training, observers: Sequence[Observer], ended: threading.Event) -> bool:
+    """Save a run that was asked to stop: at the end of its iteration or, if that takes long, as it was before it.
+
+    Call it in another thread than the one that trains, which sets `ended` once the run has ended by itself. Returns
+    False in that case.
+    """
+    patience = 0.0 if training.phase in _BEFORE_ITERATION else _PATIENCE
+    return not ended.wait(patience) and take_over(training, observers)
 
 
 def default_observers() -> list[Observer]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabia.studies.checkers import (
+from tabia.studies.estimates import spanning
+from tabia.studies.part import Part
+from tabia.studies.parts.checkers import (
     ACCEPTED,
     GREEDY,
     KINDS,
@@ -26,10 +28,8 @@ from tabia.studies.checkers import (
     training,
     variant_key,
 )
-from tabia.studies.checkers_positions import illegal, illegal_key, opening, value_key
-from tabia.studies.estimates import spanning
-from tabia.studies.part import Part
-from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.parts.checkers_positions import illegal, illegal_key, opening, value_key
+from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
 from tabia.studies.study import Source, Study
 from tabia.studies.verdicts import Published, ordering, trend
 
@@ -149,7 +149,7 @@ STUDY = Study(
             x="version, from the untrained network to the last",
             y="score, % of points",
             curves=tuple(Curve(kind, tuple((n, score_key(kind, n)) for n in range(VERSIONS))) for kind in KINDS),
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="alone",
@@ -215,11 +215,7 @@ STUDY = Study(
             title="Length of games of self-play",
             x="games of self-play",
             y="moves per game",
-            series=tuple(
-                SeriesCurve(variant, f"train-{slug(variant)}-{repeat}/game_length")
-                for variant in VARIANTS
-                for repeat in (0,)
-            ),
+            series=tuple(SeriesCurve(variant, f"train-{slug(variant)}-0/game_length") for variant in VARIANTS),
         ),
         Figure(
             name="variants",

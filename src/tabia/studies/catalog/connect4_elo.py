@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tabia.evaluation import Record
-from tabia.evaluation.wandhoven import sequential_elo
+from tabia.evaluation.wandhoven import UNTRAINED, sequential_elo
 from tabia.games.game import Game
 from tabia.players import Player
 from tabia.studies.estimates import Estimate, average, exact, percentage, spanning
-from tabia.studies.matches import MatchPart, Tally, TournamentPart, trained
+from tabia.studies.matches import Lineup, MatchPart, Measure, Tally, TournamentPart, trained
 from tabia.studies.part import Outcome, Part, Place, Series, part_seed
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
@@ -22,7 +22,6 @@ from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart, step
 from tabia.studies.verdicts import Published, ordering
 
 RECIPE = "wandhoven-connect4"
-UNTRAINED = 100.0  # the rating that Wandhoven gives to the untrained agent
 MEAN, LEAST, VERSIONS = "mean gain per version", "least gain of a version", "accepted versions"
 GRAPH, TREE = "graph search: score", "tree search: score"
 
@@ -56,15 +55,11 @@ def _accepted(lines: Lines) -> tuple[Estimate, ...]:
     return (exact(VERSIONS, sum(bool(line.get("gate_passed")) for line in lines), "versions"),)
 
 
-def _nothing(lines: Lines) -> tuple[Estimate, ...]:
-    return ()
-
-
 def _options(scale: EloScale) -> str:
     return f"simulations={scale.simulations},rule=puct,c=1,winning_moves_first=false"
 
 
-def _versions(run: str, options: str) -> Any:
+def _versions(run: str, options: str) -> Lineup:
     """Every exported checkpoint of a run as a player, in order."""
 
     def made(game: Game, place: Place) -> Sequence[Player]:
@@ -83,7 +78,7 @@ def gains(records: Sequence[Record], names: Sequence[str]) -> list[float]:
     return found
 
 
-def _measure(run: str) -> Any:
+def _measure(run: str) -> Measure:
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         steps = gains(records, names)
         ratings = UNTRAINED + np.cumsum([0.0, *steps])
@@ -112,7 +107,7 @@ def _training(scale: EloScale, seed: int, repeat: int, name: str, changes: tuple
         run_seed=part_seed(seed, repeat, "train"),
         changes=TINY if scale.tiny else (("checkpoints.every", 1_000_000), *scale.changes, *changes),
         keys=(VERSIONS,) if name == "graph" else (),
-        measure=_accepted if name == "graph" else _nothing,
+        measure=_accepted if name == "graph" else lambda lines: (),
         seed=repeat,
     )
 

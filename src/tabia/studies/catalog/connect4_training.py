@@ -16,8 +16,8 @@ from tabia.studies.catalog.tictactoe_mcts import their_uct
 from tabia.studies.estimates import Estimate, exact, percentage, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, Tally, spec, trained
 from tabia.studies.part import Outcome, Part, Place, part_seed
-from tabia.studies.placement import on_cpu
-from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.parts.on_cpu import on_cpu
+from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, published_count
@@ -221,7 +221,7 @@ STUDY = Study(
                     for recipe, label in ((THEIRS, "recipe of the thesis"), (OURS, "our recipe, same time"))
                 ),
                 joined=False,
-                y_range=(-3, 103),
+                y_range=PERCENT,
             )
             for what in ("wins", "losses")
             for seat in ("first", "second")

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabia.studies.estimates import spanning
-from tabia.studies.growth import FULL_GROWTH, QUICK_GROWTH, RECIPE, TINY_GROWTH, GrowthScale, gain_key, growth_parts
 from tabia.studies.part import Part
+from tabia.studies.parts.growth import (
+    FULL_GROWTH,
+    QUICK_GROWTH,
+    RECIPE,
+    TINY_GROWTH,
+    GrowthScale,
+    gain_key,
+    growth_parts,
+)
 from tabia.studies.plots import Curve, Figure, SeriesCurve
 from tabia.studies.study import Source, Study
 from tabia.studies.verdicts import Published, ordering, trend

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from tabia.studies.diagnosis import DRAWN, EXPLAINED, LENGTH, UNITS, USES, sign_key
 from tabia.studies.estimates import spanning
-from tabia.studies.growth import FULL_GROWTH, QUICK_GROWTH, TINY_GROWTH, gain_key
-from tabia.studies.plots import Curve, Figure, SeriesCurve
-from tabia.studies.study import Source, Study
-from tabia.studies.verdicts import Published, ordering, trend
-from tabia.studies.widths import (
+from tabia.studies.parts.diagnosis import DRAWN, EXPLAINED, LENGTH, UNITS, USES, sign_key
+from tabia.studies.parts.growth import FULL_GROWTH, QUICK_GROWTH, TINY_GROWTH, gain_key
+from tabia.studies.parts.widths import (
     CHANGES,
     FATES,
     SOLVED,
@@ -22,6 +19,9 @@ from tabia.studies.widths import (
     width_label,
     width_parts,
 )
+from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
+from tabia.studies.study import Source, Study
+from tabia.studies.verdicts import Published, ordering, trend
 
 GAINS = {4: 370, 5: None, 6: 1000, 7: 1000, 8: 1200, 9: 1000, 16: 400, 32: 50}
 """The published gains in Elo; width 5 has none, because its first jump is not given."""
@@ -155,7 +155,7 @@ STUDY = Study(
             y="% of games",
             curves=(Curve("games", tuple((fate, fate_key(fate)) for fate in FATES)),),
             joined=False,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="perfect",

@@ -18,10 +18,10 @@ from tabia.evaluation.convergence import Trace, trace
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.studies.estimates import Estimate, average, exact, percentage
-from tabia.studies.listing_parts import code_label, code_part, labels_part
 from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
-from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.parts.listing_matches import code_label, code_part, labels_part
+from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, published_count, trend
@@ -268,7 +268,7 @@ def _code_figure(name: str, setting: str, x: str, labels: dict[float, str]) -> F
             Curve(curve, tuple((_tick(value), f"{code_label(label)}{seat}: wins") for value, label in labels.items()))
             for curve, seat in seats.items()
         ),
-        y_range=(-3, 103),
+        y_range=PERCENT,
     )
 
 

@@ -1,7 +1,7 @@
 """What stale weights and lost chunks cost: Connect 3 with delays of up to 64 iterations, and up to 90% of chunks lost.
 
 Self-play on a cluster differs from one machine in two ways: actors play with weights that are some iterations old, and
-an actor that dies takes its chunk with it. Both are simulated in one process, one at a time (`simulated_actors`).
+an actor that dies takes its chunk with it. Both are simulated in one process, one at a time (`parts.simulated_actors`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tabia.players.perfect import Oracle
 from tabia.studies.directory import RUN
 from tabia.studies.estimates import percentage, spanning
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
+from tabia.studies.parts.simulated_actors import Impairment, SimulatedActors
 from tabia.studies.plots import Curve, Figure, SeriesCurve
-from tabia.studies.simulated_actors import Impairment, SimulatedActors
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, TINY_RECIPE, UNMEASURED
 from tabia.studies.verdicts import Claim, equality, ordering, trend

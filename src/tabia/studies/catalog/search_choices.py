@@ -14,7 +14,6 @@ import jax
 import numpy as np
 
 from tabia.core import batching
-from tabia.evaluation import Record
 from tabia.games import make as make_game
 from tabia.games.game import Game, State
 from tabia.players import Player
@@ -93,7 +92,7 @@ def _spec(agent: str, simulations: int, options: str) -> str:
 
 
 def midgame(game: Game, batch: int, seed: int = 0) -> State:
-    """Positions after a quarter of the longest game, or some such, of random moves."""
+    """Positions after random moves: a quarter of the longest game, at most 12."""
     keys, states = batching.start(game, jax.random.split(jax.random.key(seed), batch))
     for ply in range(min(game.max_moves // 4, 12)):
         actions = random_actions(jax.random.key(ply), jax.vmap(game.legal)(states))
@@ -121,34 +120,26 @@ def _parts(scale: ChoiceScale, seed: int) -> Sequence[Part]:
 
 
 def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str, choice: str) -> list[Part]:
+    """The cost of a choice, and its matches at equal simulations and at equal time."""
     cost, equal, timed = _keys(_label(game, choice))
     name = f"{game}-{choice}".lower().replace(",", "").replace(" ", "-")
     speed = f"{name}-cost-{repeat}"
-    with_it, without = (_spec(agent, scale.simulations, options) for options in CHOICES[choice])
-
-    def measure_cost(place: Place) -> Outcome:
-        played = make_game(game)
-        states = midgame(played, scale.batch)
-        times = [seconds_per_call(make_player(text, played), states) for text in (with_it, without)]
-        return Outcome((spread(cost, np.divide(*map(np.array, times)), "times as long"),))
+    chosen, without = (_spec(agent, scale.simulations, options) for options in CHOICES[choice])
 
     def slower(played: Game, place: Place) -> Player:
-        ratio = place.outcome_of(speed).estimates[0].value
-        fewer = max(round(scale.simulations / ratio), 1)
+        """The agent with the choice and as many fewer simulations as it is slower."""
+        fewer = max(round(scale.simulations / place.outcome_of(speed).estimates[0].value), 1)
         leaves = 8 if "leaves=8" in CHOICES[choice][0] else 1
         return make_player(_spec(agent, max(fewer // leaves * leaves, leaves), CHOICES[choice][0]), played)
 
     def match(kind: str, key: str, first: MakePlayer, needs: tuple[str, ...] = ()) -> MatchPart:
-        def measure(played: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
-            return Outcome((score(key, played, records, names[0]),))
-
         return MatchPart(
             name=f"{name}-{kind}-{repeat}",
             keys=(key,),
             game=game,
             players=(first, spec(without)),
             games=scale.games,
-            measure=measure,
+            measure=lambda played, records, names: Outcome((score(key, played, records, names[0]),)),
             match_seed=part_seed(seed, repeat, f"{name}-{kind}"),
             opening_moves=None,
             seed=repeat,
@@ -156,10 +147,22 @@ def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str
         )
 
     return [
-        Measurement(name=speed, keys=(cost,), measure=measure_cost, seed=repeat),
-        match("equal", equal, spec(with_it)),
+        _cost(scale, repeat, name=speed, key=cost, game=game, specs=(chosen, without)),
+        match("equal", equal, spec(chosen)),
         match("timed", timed, slower, needs=(speed,)),
     ]
+
+
+def _cost(scale: ChoiceScale, repeat: int, *, name: str, key: str, game: str, specs: tuple[str, str]) -> Measurement:
+    """How many times as long the first player thinks as the second."""
+
+    def measure(place: Place) -> Outcome:
+        played = make_game(game)
+        states = midgame(played, scale.batch)
+        times = [seconds_per_call(make_player(text, played), states) for text in specs]
+        return Outcome((spread(key, np.divide(*map(np.array, times)), "times as long"),))
+
+    return Measurement(name=name, keys=(key,), measure=measure, seed=repeat)
 
 
 STUDY = Study(

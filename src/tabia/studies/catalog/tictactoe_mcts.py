@@ -7,7 +7,7 @@ every move tried first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from tabia.games.game import Game
 from tabia.studies.estimates import percentage, spread
 from tabia.studies.matches import MatchPart, Tally, spec
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
-from tabia.studies.plots import Curve, Figure
+from tabia.studies.plots import PERCENT, Curve, Figure
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.verdicts import Published, ordering, published_count, trend
 
@@ -112,42 +112,51 @@ def _final(final: str) -> tuple[str, str]:
 
 
 def _parts(scale: MctsScale, seed: int) -> Sequence[Part]:
-    def part(repeat: int, name: str, player: str, labels: tuple[str, str], iterations: int) -> MatchPart:
-        keys = _draws(labels)
-
-        def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
-            tallies = [Tally(records, names[0], seat) for seat in range(2)]
-            return Outcome(tuple(percentage(key, one.draws, one.games) for key, one in zip(keys, tallies, strict=True)))
-
-        return MatchPart(
-            name=f"{name}-{repeat}",
-            keys=keys,
-            game="tictactoe",
-            players=(spec(player), spec("perfect:fastest=false")),
-            games=2 * scale.games,
-            measure=measure,
-            match_seed=part_seed(seed, repeat, name),
-            seed=repeat,
-            cost=iterations / 500,
-        )
-
     found: list[Part] = []
     for repeat in range(scale.seeds):
-        n = scale.iterations
-        for c in scale.constants:
-            found.append(part(repeat, f"c-{c:g}", f"mcts:simulations={n},{their_uct(c)}", _constant(c), n))
-        for c in scale.tried:
-            found.append(part(repeat, f"tried-{c:g}", f"mcts:simulations={n},c={2 * c:g}", _tried(c), n))
-        for m in scale.by_iterations:
-            found.append(part(repeat, f"iterations-{m}", f"mcts:simulations={m},{their_uct(BEST)}", _budget(m), m))
-        for rule in scale.rules:
-            found.append(part(repeat, f"rule-{rule}", f"mcts:simulations={n},rule={rule}", _rule(rule), n))
-        for final in scale.finals:
-            player = f"mcts:simulations={n},{their_uct(BEST)},final={final}"
-            found.append(part(repeat, f"final-{FINALS[final]}", player, _final(final), n))
+        for name, player, labels, iterations in _settings(scale):
+            found.append(_match(scale, seed, repeat, name=name, player=player, labels=labels, cost=iterations / 500))
         if len(scale.constants) > 1:
             found.append(_best_of(scale, seed, repeat))
     return found
+
+
+def _settings(scale: MctsScale) -> Iterator[tuple[str, str, tuple[str, str], int]]:
+    """Name, player, labels and iterations of every setting that is measured."""
+    n = scale.iterations
+    for c in scale.constants:
+        yield f"c-{c:g}", f"mcts:simulations={n},{their_uct(c)}", _constant(c), n
+    for c in scale.tried:
+        yield f"tried-{c:g}", f"mcts:simulations={n},c={2 * c:g}", _tried(c), n
+    for m in scale.by_iterations:
+        yield f"iterations-{m}", f"mcts:simulations={m},{their_uct(BEST)}", _budget(m), m
+    for rule in scale.rules:
+        yield f"rule-{rule}", f"mcts:simulations={n},rule={rule}", _rule(rule), n
+    for final in scale.finals:
+        yield f"final-{FINALS[final]}", f"mcts:simulations={n},{their_uct(BEST)},final={final}", _final(final), n
+
+
+def _match(
+    scale: MctsScale, seed: int, repeat: int, *, name: str, player: str, labels: tuple[str, str], cost: float
+) -> MatchPart:
+    """A match against perfect play, in which draws in each seat count."""
+    keys = _draws(labels)
+
+    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
+        tallies = [Tally(records, names[0], seat) for seat in range(2)]
+        return Outcome(tuple(percentage(key, one.draws, one.games) for key, one in zip(keys, tallies, strict=True)))
+
+    return MatchPart(
+        name=f"{name}-{repeat}",
+        keys=keys,
+        game="tictactoe",
+        players=(spec(player), spec("perfect:fastest=false")),
+        games=2 * scale.games,
+        measure=measure,
+        match_seed=part_seed(seed, repeat, name),
+        seed=repeat,
+        cost=cost,
+    )
 
 
 def _best_of(scale: MctsScale, seed: int, repeat: int) -> Measurement:
@@ -225,7 +234,7 @@ STUDY = Study(
             x="exploration constant C of UCT",
             y="draws, % of games",
             curves=_curves({c: _constant(c) for c in CONSTANTS}),
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="best-of",
@@ -234,7 +243,7 @@ STUDY = Study(
             y="draws, % of games",
             curves=(Curve("expected", (("highest of ten", BEST_OF),)),),
             joined=False,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="untried",
@@ -242,7 +251,7 @@ STUDY = Study(
             x="exploration constant C of UCT",
             y="draws, % of games",
             curves=_curves({c: _tried(c) for c in CONSTANTS}),
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="iterations",
@@ -251,7 +260,7 @@ STUDY = Study(
             y="draws, % of games",
             curves=_curves({m: _budget(m) for m in ITERATIONS}, seats=(1, 0)),
             log_x=True,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="rules",
@@ -262,7 +271,7 @@ STUDY = Study(
                 {rule.upper(): _rule(rule) for rule in RULES} | {FINALS[final]: _final(final) for final in FINALS}
             ),
             joined=False,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
     ),
     notes=(

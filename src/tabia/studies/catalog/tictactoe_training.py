@@ -22,8 +22,8 @@ from tabia.studies.catalog.tictactoe_mcts import their_uct
 from tabia.studies.estimates import Estimate, average, percentage, spanning
 from tabia.studies.matches import MakePlayer, MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
-from tabia.studies.pictures import board_pictures, evaluate
-from tabia.studies.plots import Curve, Figure, SeriesCurve
+from tabia.studies.parts.pictures import board_pictures, evaluate
+from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
 from tabia.studies.study import Scale, Source, Study
 from tabia.studies.trainings import TINY, Lines, TrainingPart
 from tabia.studies.verdicts import Published, ordering, published_count, trend
@@ -240,11 +240,7 @@ STUDY = Study(
             title="Losses (figure 5.2)",
             x="games of self-play",
             y="policy: KL divergence, nats; value: squared error",
-            series=tuple(
-                SeriesCurve(f"{kind} loss", f"train-{repeat}/loss_{kind}")
-                for kind in ("policy", "value")
-                for repeat in (0,)
-            ),
+            series=tuple(SeriesCurve(f"{kind} loss", f"train-0/loss_{kind}") for kind in ("policy", "value")),
         ),
         Figure(
             name="loss",
@@ -260,7 +256,7 @@ STUDY = Study(
             x="games of self-play",
             y="draws, % of games",
             curves=(Curve("AlphaZero", tuple((games, _after(games)) for games in BY_GAMES)),),
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="iterations",
@@ -272,7 +268,7 @@ STUDY = Study(
                 Curve("MCTS", tuple((n, _mcts(n)) for n in BY_ITERATIONS)),
             ),
             log_x=True,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
     ),
     notes=(

@@ -12,7 +12,7 @@ from tabia.studies.catalog.tictactoe_training import RECIPE, SEARCH, TrainingSca
 from tabia.studies.estimates import spanning, spread
 from tabia.studies.matches import trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
-from tabia.studies.plots import Curve, Figure
+from tabia.studies.plots import PERCENT, Curve, Figure
 from tabia.studies.study import Source, Study
 from tabia.studies.trainings import TINY, TrainingPart
 from tabia.studies.verdicts import Claim, ordering, published_count
@@ -122,7 +122,7 @@ STUDY = Study(
             y="draws, % of games",
             curves=(Curve("draws", tuple((name, _key(name)) for name in DRAWS)),),
             joined=False,
-            y_range=(-3, 103),
+            y_range=PERCENT,
         ),
         Figure(
             name="agreement",

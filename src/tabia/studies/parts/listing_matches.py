@@ -10,9 +10,9 @@ import numpy as np
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.studies.estimates import percentage
-from tabia.studies.listing import Side, decisive_moves, play_match, tabulate
 from tabia.studies.matches import trained
 from tabia.studies.part import Measurement, Outcome, Place, part_seed
+from tabia.studies.parts.listing import Side, decisive_moves, play_match, tabulate
 from tabia.training.supervised import solved
 
 LABELS = "authors' labels that are best moves"

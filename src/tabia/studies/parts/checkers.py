@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ def length_key(variant: str) -> str:
     return f"{variant}: moves per game"
 
 
-def _lengths(variant: str) -> Any:
+def _lengths(variant: str) -> Callable[[Lines], tuple[Estimate, ...]]:
     def measure(lines: Lines) -> tuple[Estimate, ...]:
         lengths = [line["game_length"] for line in lines if "game_length" in line][-5:]
         lengths = lengths * 2 if len(lengths) == 1 else lengths

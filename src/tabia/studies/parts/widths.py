@@ -10,9 +10,9 @@ from tabia.evaluation import Record, accuracy, positions
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.studies.estimates import percentage
-from tabia.studies.growth import RECIPE, GrowthScale, growth_parts, match_options
 from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, part_seed
+from tabia.studies.parts.growth import RECIPE, GrowthScale, growth_parts, match_options
 
 WIDTHS = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 32)
 SOLVED = (4, 5, 6, 7)  # widths for which perfect play is computed quickly

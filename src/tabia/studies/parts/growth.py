@@ -13,10 +13,10 @@ from typing import Any
 from tabia.evaluation import Record
 from tabia.games import make as make_game
 from tabia.games.game import Game
-from tabia.studies.diagnosis import CURVES, sign_keys, signs
 from tabia.studies.estimates import around
 from tabia.studies.matches import TournamentPart, lineup, rate_all, version
 from tabia.studies.part import Outcome, Part, Series, part_seed
+from tabia.studies.parts.diagnosis import CURVES, sign_keys, signs
 from tabia.studies.study import Scale
 from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, TrainingPart
 

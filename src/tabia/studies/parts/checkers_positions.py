@@ -17,11 +17,11 @@ from tabia.evaluation.records import load
 from tabia.games import make
 from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.session import Session
-from tabia.studies.checkers import SEATS, CheckersScale, game_id
 from tabia.studies.estimates import Estimate, average, exact
 from tabia.studies.matches import RECORDS, trained
 from tabia.studies.part import Measurement, Outcome, Place
-from tabia.studies.pictures import board_pictures, evaluate
+from tabia.studies.parts.checkers import SEATS, CheckersScale, game_id
+from tabia.studies.parts.pictures import board_pictures, evaluate
 from tabia.studies.trainings import steps
 
 FIRST_CHOICE, NEVER_TRIED = "opening: probability of the first choice", "opening: moves below 0.00001%"
