@@ -53,7 +53,7 @@ def percentage(key: str, successes: float, trials: int, unit: str = "% of games"
     """
     fraction = successes / trials
     low, high = wilson_interval(fraction, trials)
-    return Estimate(key, 100.0 * fraction, 100.0 * low, 100.0 * high, unit, trials)
+    return Estimate(key, 100.0 * successes / trials, 100.0 * low, 100.0 * high, unit, trials)
 
 
 def average(key: str, values: Sequence[float] | np.ndarray, unit: str = "") -> Estimate:
