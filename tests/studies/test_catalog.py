@@ -16,10 +16,10 @@ import pytest
 from tabia.games import make
 from tabia.networks import weights
 from tabia.studies import catalog, registry, report, runner
-from tabia.studies.catalog.mini_alphago import count_nodes
 from tabia.studies.directory import StudyDirectory
 from tabia.studies.estimates import StudyError
 from tabia.studies.part import Measurement, Outcome, Save, Stopped
+from tabia.studies.parts.mini_alphago import count_nodes
 from tabia.studies.study import SCALES, Source, problems
 from tabia.studies.trainings import TrainingPart
 from tabia.training import Config, metrics
