@@ -150,13 +150,13 @@ interrupts.run(lambda: program(2**31 - 1).block_until_ready())
 SAVING = """
 import sys, time
 from pathlib import Path
-from tabia.cli import interrupts, match
+from tabia.cli import interrupts, recording
 from tabia.evaluation.recorder import Recorder
 from tabia.evaluation.records import Record
 interrupts.install()
 recorder = Recorder(Path("games.txt"), "match", "{}")
 record = Record("tictactoe", 1, ("random", "greedy"), ("b2",), (0.0, 0.0), end="unfinished")
-with match.saving(recorder):
+with recording.saving(recorder):
     recorder.update([record])  # held in memory; the next write is due after five seconds
     print("running", flush=True)
     time.sleep(60)

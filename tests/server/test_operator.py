@@ -72,4 +72,4 @@ def test_refusals_are_one_line_with_exit_code_2(tmp_path: Path, accounts: Accoun
     found = serve(tmp_path / "elsewhere", "people", "list")
     assert found.exit_code == 2 and "does not exist" in found.stderr
     found = CliRunner().invoke(app, ["serve", "--data", str(tmp_path), "people", "list"])
-    assert found.exit_code == 2 and "Write --data behind people" in found.stderr
+    assert found.exit_code == 2 and "Write --data after people" in found.stderr

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[Path | None, typer.Option(metavar="DIR", help="Where games are kept; the user's data directory.")]
-RunsDirectory = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where training runs are.")]
+from tabia.cli.options import RunsDirectory
+
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where games are kept.", show_default="the user's data directory")
+]
 
 
 def doctor(data: Data = None, runs: RunsDirectory = Path("runs")) -> None:

@@ -13,8 +13,8 @@ import typer
 from rich.markup import escape
 
 from tabia.cli import printing
-from tabia.cli.match import saving, watch_all
 from tabia.cli.options import Devices, GameId, Json, OpeningMoves, RecordsOut, Seed
+from tabia.cli.recording import saving, watch_all
 
 if TYPE_CHECKING:
     from tabia.evaluation import Record

@@ -24,7 +24,9 @@ from tabia.cli import (
     match,
     metrics,
     play,
+    prove,
     rate,
+    recipes,
     serve,
     serve_data,
     serve_people,
@@ -61,14 +63,14 @@ app.command("tournament", rich_help_panel=_MEASURE)(match.tournament)
 app.add_typer(rate.app, name="rate", rich_help_panel=_MEASURE)
 app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
 app.command("illegal", rich_help_panel=_MEASURE)(illegal.illegal)
-app.command("prove", rich_help_panel=_MEASURE)(train.prove)
+app.command("prove", rich_help_panel=_MEASURE)(prove.prove)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)
 app.command("resume", rich_help_panel=_TRAIN)(train.resume)
 app.command("report", rich_help_panel=_TRAIN)(train.report)
 app.command("metrics", rich_help_panel=_TRAIN)(metrics.metrics)
-app.command("recipes", rich_help_panel=_TRAIN)(train.recipes)
+app.command("recipes", rich_help_panel=_TRAIN)(recipes.recipes)
 app.command("games", rich_help_panel=_GAMES)(games.games)
 app.command("show", rich_help_panel=_GAMES)(games.show)
 app.command("check", rich_help_panel=_GAMES)(games.check)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +11,6 @@ from rich.table import Table
 
 from tabia.cli import printing
 from tabia.cli.actors import check_actors
-from tabia.cli.interrupts import on_interrupt
 from tabia.cli.options import (
     Actors,
     Anchor,
@@ -28,10 +25,11 @@ from tabia.cli.options import (
     RecordsOut,
     Seed,
 )
-from tabia.cli.printing import escape
+from tabia.cli.printing import count, escape
+from tabia.cli.recording import games_bar, play_on_cluster, play_recorded, saving, watch_all
 
 if TYPE_CHECKING:
-    from tabia.evaluation import Match, MatchResult, PlayedMatch, Record, Recorder, Tournament
+    from tabia.evaluation import Match, MatchResult, PlayedMatch
     from tabia.evaluation.batch import Incident
     from tabia.evaluation.results import Result
     from tabia.games import Game
@@ -66,9 +64,9 @@ MatchBatch = Annotated[
 TournamentBatch = Annotated[
     int, typer.Option(min=1, help="Games played side by side; the games depend on this number.")
 ]
+Nearest = Annotated[int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the order.")]
 _MOST_INCIDENTS = 10  # shown one by one
 _PLACES = {1: "1st", 2: "2nd", 3: "3rd"}
-Nearest = Annotated[int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the order.")]
 
 
 def match(
@@ -116,7 +114,7 @@ def match(
     check_actors(ray, actors)
     with saving(Recorder(out, "match", planned.settings)) as recorder:
         if ray is not None:
-            (played,) = _play_on_cluster([planned], recorder, ray, actors)
+            (played,) = play_on_cluster([planned], recorder, ray, actors)
         else:
             with games_bar(planned.total) as show:
                 played = play(planned, done=recorder.records, watch=watch_all(recorder.update, show))
@@ -172,44 +170,6 @@ def tournament(
     report(records, anchor=anchor, anchor_elo=anchor_elo, unique=not count_repeats, as_json=as_json)
 
 
-def play_recorded(planned: Tournament, out: Path | None, *, ray: str | None, actors: int | None) -> list[Record]:
-    """Play a tournament, here or on a cluster, and record it in a file."""
-    from tabia.evaluation import Recorder, play_tournament
-
-    check_actors(ray, actors)
-    with saving(Recorder(out, "tournament", planned.settings)) as recorder:
-        if ray is not None:
-            matches = _play_on_cluster(planned.matches, recorder, ray, actors)
-            records = [record for played in matches for record in played.records]
-        else:
-            with games_bar(planned.total) as show:
-                records = play_tournament(planned, done=recorder.records, watch=watch_all(recorder.update, show))
-        recorder.update(records, save=True)
-    if out is not None:
-        typer.echo(f"Games saved in {out}.", err=True)
-    return records
-
-
-def _play_on_cluster(matches: Sequence[Match], recorder: Recorder, ray: str, actors: int | None) -> list[PlayedMatch]:
-    """Play matches of one game in batches on the actors of a cluster."""
-    from tabia.cli.jobs import job_actors
-    from tabia.cluster.matches import BatchWork, lineup_of, play_matches
-
-    lineup, jobs = lineup_of(matches), sum(len(match.batches) for match in matches)
-    if actors is not None and jobs < actors:
-        typer.echo(
-            f"{_count(jobs, 'batch', 'batches')} of games for {actors} actors; a smaller --batch gives each one some.",
-            err=True,
-        )
-    with (
-        printing.progress("games", sum(match.total for match in matches)) as bar,
-        job_actors(ray, actors, BatchWork, lineup, games=(lineup.game,), jobs=jobs) as run,
-    ):
-        return play_matches(
-            matches, run, done=recorder.records, watch=recorder.update, progress=lambda games: bar(int(games))
-        )
-
-
 def parse_sprt(text: str) -> tuple[float, float, float, float]:
     """The four numbers of a sequential test; alpha and beta default to 0.05."""
     from tabia.evaluation import MatchError
@@ -222,40 +182,6 @@ def parse_sprt(text: str) -> tuple[float, float, float, float]:
         raise MatchError(f"--sprt {text}: expected two or four numbers, as in 0,35 or 0,35,0.05,0.05.")
     low, high, alpha, beta = [*numbers, 0.05, 0.05][:4]
     return low, high, alpha, beta
-
-
-@contextmanager
-def games_bar(total: int) -> Iterator[Callable[[Sequence[Record]], None]]:
-    """A progress bar of finished games."""
-    with printing.progress("games", total) as bar:
-        yield lambda records: bar(sum(record.finished for record in records))
-
-
-@contextmanager
-def saving(recorder: Recorder) -> Iterator[Recorder]:
-    """Enter a recorder; a signal saves its games."""
-    too_late = f"Only the games saved to {recorder.path} earlier are kept." if recorder.path else ""
-    with recorder, on_interrupt(lambda _: _saved(recorder, recorder.flush()), too_late=lambda: too_late):
-        yield recorder
-
-
-def _saved(recorder: Recorder, records: Sequence[Record]) -> str:
-    """Where the games of an interrupted match are."""
-    if recorder.path is None or not records:
-        return ""
-    finished = sum(record.finished for record in records)
-    unfinished = len(records) - finished
-    return f"{recorder.path} has {finished} finished and {unfinished} unfinished games; the same command resumes."
-
-
-def watch_all(*watchers: Callable[[Sequence[Record]], None]) -> Callable[[Sequence[Record]], None]:
-    """Several watchers as one."""
-
-    def watch(records: Sequence[Record]) -> None:
-        for watcher in watchers:
-            watcher(records)
-
-    return watch
 
 
 def _fields(planned: Match, played: PlayedMatch, result: MatchResult) -> dict[str, Any]:
@@ -283,8 +209,8 @@ def _print(planned: Match, played: PlayedMatch, result: MatchResult) -> None:
         console.print(_results_table(planned.game, held))
     drawn = planned.drawn
     typer.echo(
-        f"\n{_count(result.games, 'game')} in {_count(result.rounds, 'round')} from {_count(len(drawn), 'opening')} of "
-        f"{_count(len(drawn[0].actions), 'move')}; {result.mean_length:.1f} moves per game. "
+        f"\n{count(result.games, 'game')} in {count(result.rounds, 'round')} from {count(len(drawn), 'opening')} of "
+        f"{count(len(drawn[0].actions), 'move')}; {result.mean_length:.1f} moves per game. "
         + _repeats(result, planned.unique)
     )
     if planned.game.num_players > 2:
@@ -300,7 +226,7 @@ def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[s
     """What engines did otherwise than play: counts, one line per game, and the first report of each kind."""
     if result.forfeited or result.excluded:
         yield (
-            f"{_count(result.forfeited, 'game')} lost by a fault of an engine; {_count(result.excluded, 'game')} not "
+            f"{count(result.forfeited, 'game')} lost by a fault of an engine; {count(result.excluded, 'game')} not "
             "counted, because the rules of an engine differ."
         )
     serious = [one for one in incidents if one.end != "resigned"]
@@ -316,12 +242,7 @@ def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[s
 def _repeats(result: MatchResult, unique: bool) -> str:
     if not result.duplicates:
         return "No duplicates."
-    return f"{_count(result.duplicates, 'duplicate')} {'not counted' if unique else 'counted'}."
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    """`1 round` or `2 rounds`."""
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+    return f"{count(result.duplicates, 'duplicate')} {'not counted' if unique else 'counted'}."
 
 
 def _verdict(player: str, test: tuple[float, float, float, float], better: bool | None) -> str:

@@ -82,6 +82,8 @@ ActorDevices = Annotated[
     ),
 ]
 
+RunsDirectory = Annotated[Path, typer.Option("--runs", metavar="DIR", help="The directory of training runs.")]
+
 ReportOut = Annotated[
     Path | None, typer.Option("--out", help="Also write a JSON report with machine, versions and date.")
 ]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabia.cli.options import Moves, Seed
+from tabia.cli.extras import needs_server
+from tabia.cli.options import Moves, RunsDirectory, Seed
 
 if TYPE_CHECKING:
     from tabia.evaluation.records import Record
@@ -21,13 +22,12 @@ Terminal = Annotated[
     bool, typer.Option("--terminal", help="Play in the terminal; the options below it, to --seed, imply this.")
 ]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Where the page is; the next free port if it is taken.")]
-RunsDirectory = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Training runs to show and to play.")]
 Data = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where games are kept; the user's data directory, if not given.")
+    Path | None, typer.Option(metavar="DIR", help="Where games are kept.", show_default="the user's data directory")
 ]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Open no browser, only print the address.")]
 Level = Annotated[
-    str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best (the default).")
+    str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best.", show_default="best")
 ]
 Against = Annotated[
     list[str] | None,
@@ -36,9 +36,11 @@ Against = Annotated[
 Seat = Annotated[int, typer.Option(min=0, help="Your seat, from 1; 0 to watch.")]
 Load = Annotated[Path | None, typer.Option(help="Continue a saved game, or show a finished one.")]
 Number = Annotated[
-    int | None, typer.Option(min=1, help="The number of the game in a file with several. Default: the last.")
+    int | None, typer.Option(min=1, help="The number of the game in a file with several.", show_default="the last")
 ]
-Hint = Annotated[str | None, typer.Option(metavar="SPEC", help="The player that gives hints. Default: your opponent.")]
+Hint = Annotated[
+    str | None, typer.Option(metavar="SPEC", help="The player that gives hints.", show_default="your opponent")
+]
 
 
 def play(
@@ -83,14 +85,9 @@ def play(
 def _play_in_browser(games: tuple[str, ...], port: int, runs: Path, data: Path | None, *, browser: bool) -> None:
     """Serve the page until Ctrl-C."""
     from tabia.cli import interrupts
-    from tabia.core.errors import TabiaError
 
-    try:
+    with needs_server("The page", instead="play in the terminal with --terminal"):
         from tabia.server.launch import Launch, Options
-    except ModuleNotFoundError as error:
-        raise TabiaError(
-            f"The page needs {error.name}: install tabia[server], or play in the terminal with --terminal."
-        ) from None
     options = Options(games=games, port=port, runs=runs, data=data, browser=browser)
     launch = Launch(options, typer.echo)
     with interrupts.on_interrupt(launch.stop, seconds=1.5):

@@ -142,6 +142,11 @@ def progress(what: str, total: int | None = None) -> Iterator[Bar]:
         yield Bar(shown, what, total)
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 round` or `2 rounds`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def number(value: float) -> str:
     """A score as text, whole numbers without `.0`.
 

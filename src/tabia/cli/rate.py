@@ -89,7 +89,7 @@ def rate(
     from tabia.evaluation.records import load_games
 
     if len(sources) == 1 and sources[0].is_dir():
-        from tabia.cli.match import play_recorded
+        from tabia.cli.recording import play_recorded
         from tabia.evaluation.tournament import checkpoint_tournament
         from tabia.games import make
 

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from tabia.cli.extras import needs_server
+from tabia.cli.options import RunsDirectory
+
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all of them.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free one.")]
 Domain = Annotated[
@@ -19,7 +22,8 @@ DatabaseUrl = Annotated[
         metavar="URL",
         envvar="TABIA_DB",
         show_envvar=False,
-        help="postgresql://USER@HOST/NAME, also from $TABIA_DB; SQLite in the data directory, if not given.",
+        help="postgresql://USER@HOST/NAME, also from $TABIA_DB.",
+        show_default="SQLite in the data directory",
     ),
 ]
 Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate chain, PEM.")]
@@ -32,7 +36,8 @@ ProxyNetwork = Annotated[
     typer.Option("--proxy-network", metavar="NETWORK", help="Where the proxy may be, beside this computer."),
 ]
 Games = Annotated[
-    list[str] | None, typer.Option("--games", metavar="GAME", help="Only this game; may be repeated. Default: all.")
+    list[str] | None,
+    typer.Option("--games", metavar="GAME", help="Only this game; may be repeated.", show_default="all"),
 ]
 Agents = Annotated[
     list[str] | None,
@@ -42,9 +47,11 @@ InviteOnly = Annotated[bool, typer.Option("--invite-only", help="Only people wit
 AddressLimit = Annotated[
     int, typer.Option(min=30, help="API requests per minute from one address, which a whole class may share.")
 ]
-RunsDirectory = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Training runs to show and to play.")]
 Data = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where the server keeps its data; in the user's data directory.")
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Where the server keeps its data.", show_default="a folder of the user's data directory"
+    ),
 ]
 
 
@@ -86,12 +93,10 @@ def serve(
         given = [name for name in ctx.params if _is_typed(ctx, name)]
         if given:
             option = given[0].replace("_", "-")
-            raise TabiaError(f"Write --{option} behind {ctx.invoked_subcommand}, or leave it out.")
+            raise TabiaError(f"Write --{option} after {ctx.invoked_subcommand}, or leave it out.")
         return
-    try:
+    with needs_server():
         from tabia.server.serve import STOP_SECONDS, Options, Serving
-    except ModuleNotFoundError as error:
-        raise TabiaError(f"The server needs {error.name}: install tabia[server].") from None
     from tabia.cli import interrupts
 
     options = Options(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tabia.cli.extras import needs_server
 from tabia.cli.serve_people import Data, DatabaseUrl, opened, place
 
 Backup = Annotated[Path, typer.Argument(metavar="FILE", help="The backup; it holds hashes of passwords, keep it safe.")]
@@ -38,11 +39,7 @@ def restore(file: Backup, db: DatabaseUrl = None, data: Data = None) -> None:
 
     Example: [bold]tabia serve restore tabia-monday.jsonl --data new-directory[/]
     """
-    from tabia.core.errors import TabiaError
-
-    try:
+    with needs_server():
         from tabia.server.database import backup as backups
-    except ModuleNotFoundError as error:
-        raise TabiaError(f"The server needs {error.name}: install tabia[server].") from None
     contents = backups.restore(place(db, data), file)
     typer.echo(f"Restored {contents.total:,} rows, sha256 {contents.sha256}.")

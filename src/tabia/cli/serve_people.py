@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tabia.cli.extras import needs_server
 from tabia.cli.groups import CommandGroup
+from tabia.cli.options import Json
 
 if TYPE_CHECKING:
     from tabia.server.accounts.operators import Operators
@@ -21,7 +23,6 @@ DatabaseUrl = Annotated[
     typer.Option("--db", metavar="URL", envvar="TABIA_DB", show_envvar=False, help="The database, as for the server."),
 ]
 Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The data directory, as for the server.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Count = Annotated[int, typer.Option(min=1, max=1000, help="How many invitations.")]
 Days = Annotated[float, typer.Option(min=0.01, max=365, help="How long they are valid.")]
 
@@ -38,12 +39,8 @@ def place(db: str | None, data: Path | None) -> Path | str:
 @contextmanager
 def opened(db: str | None, data: Path | None) -> Iterator[Database]:
     """The database of a server, which has to exist."""
-    from tabia.core.errors import TabiaError
-
-    try:
+    with needs_server():
         from tabia.server.database.engines import open_existing
-    except ModuleNotFoundError as error:
-        raise TabiaError(f"The server needs {error.name}: install tabia[server].") from None
     database = open_existing(place(db, data))
     try:
         yield database
@@ -61,7 +58,7 @@ def _operators(db: str | None, data: Path | None) -> Iterator[Operators]:
 
 
 @app.command("list")
-def list_people(json: AsJson = False, db: DatabaseUrl = None, data: Data = None) -> None:
+def list_people(as_json: Json = False, db: DatabaseUrl = None, data: Data = None) -> None:
     """List the accounts: name, role, since when, last seen.
 
     Example: [bold]tabia serve people list[/]
@@ -70,7 +67,7 @@ def list_people(json: AsJson = False, db: DatabaseUrl = None, data: Data = None)
 
     with _operators(db, data) as operators:
         found = operators.listed()
-    if json:
+    if as_json:
         print_json(found)
         return
     listed = table("name", "role", "since", "seen", "banned")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +13,10 @@ from tabia.cli import interrupts, printing
 from tabia.cli.actors import check_actors
 from tabia.cli.options import Actors, Json, RayAddress
 from tabia.cli.printing import escape
+from tabia.cli.study_progress import Interrupts, progress, saying_how
 
 if TYPE_CHECKING:
     from tabia.studies import StudyDirectory
-    from tabia.studies.part import Save
     from tabia.studies.registry import AnyStudy
     from tabia.studies.runner import Observe, Run
 
@@ -28,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A study; `tabia study
 ScaleName = Annotated[
     str, typer.Option("--scale", help="tiny: seconds; quick: ten minutes on two cores; full: the real thing.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="Study directory; default: studies/NAME-SCALE.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Study directory.", show_default="studies/NAME-SCALE")]
 StudySeed = Annotated[int, typer.Option("--seed", min=0, max=2**20, help="The first random seed.")]
 Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="PART", help="Run only this part; repeatable, * matches any text.")
@@ -95,8 +92,8 @@ def run(
         return
     check_actors(ray, actors)
     resume = _command(name, scale, directory.path, seed, only or [], slim, ray, actors)
-    control = _Interrupts()
-    with _saving(resume), _progress() as observe:
+    control = Interrupts()
+    with saying_how(resume), progress() as observe:
         try:
             if ray is None:
                 done = runner.run(
@@ -208,84 +205,6 @@ def _command(
     words += ["--ray", ray] if ray else []
     words += ["--actors", str(actors)] if actors else []
     return shlex.join(words)
-
-
-@contextmanager
-def _saving(resume: str) -> Iterator[None]:
-    """On a signal, say how to resume; what a part must save, it saves itself."""
-    sentence = f"Continue with: {resume}"
-    with interrupts.on_interrupt(lambda number: sentence, too_late=lambda: sentence):
-        yield
-
-
-class _Interrupts:
-    """The signals of this process for the part in progress; a `Control` without its import at start."""
-
-    def __init__(self) -> None:
-        self.number = 2
-
-    @property
-    def status(self) -> int:
-        """The exit status after a signal."""
-        return 128 + self.number
-
-    def progress(self, done: float, total: float) -> None:
-        """Shown by the observer of the run."""
-
-    def on_interrupt(self, save: Save, seconds: float) -> AbstractContextManager[None]:
-        def noted(number: int) -> str | None:
-            self.number = number
-            return save(number)
-
-        return interrupts.on_interrupt(noted, seconds=seconds)
-
-
-@contextmanager
-def _progress() -> Iterator[Observe]:
-    """A bar with the remaining time on a terminal, a line per part elsewhere."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as shown:
-        task = shown.add_task("", total=None)
-        yield lambda part, done, total: shown.update(task, description=part, completed=done, total=total)
-
-
-class _Lines:
-    """One line when a part starts, with an estimate of the remaining time."""
-
-    def __init__(self) -> None:
-        self._part, self._started, self._before = "", time.monotonic(), 0.0
-
-    def __call__(self, part: str, done: float, total: float) -> None:
-        if part == self._part:
-            return
-        left = ""
-        if done > self._before:
-            spent = time.monotonic() - self._started
-            left = f", about {spent / (done - self._before) * (total - done) / 60:.1f} minutes left"
-        if not self._part:
-            self._before = done
-        self._part = part
-        typer.echo(f"{part} ({100 * done / max(total, 1e-9):.0f}% done{left})", err=True)
 
 
 def _print(done: Run, written: Sequence[Path]) -> None:

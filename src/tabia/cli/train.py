@@ -1,4 +1,4 @@
-"""`tabia train`, `resume`, `report`, `recipes` and `prove`."""
+"""`tabia train`, `tabia resume` and `tabia report`: the life of a run."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from tabia.cli.options import (
     Changes,
     Devices,
     GameId,
-    Json,
     JsonLines,
     RayAddress,
     RunGame,
     RunPath,
 )
-from tabia.cli.printing import escape
 from tabia.core.text import printable
 
 if TYPE_CHECKING:
-    from tabia.games.game import Game
     from tabia.training.config.schema import Config
     from tabia.training.training import Training
 
 _STARTED = time.monotonic()  # before the slow imports
-Out = Annotated[Path | None, typer.Option(help="Run directory; default: runs/GAME, numbered if it exists.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory.", show_default="runs/GAME, numbered if it exists")]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", help="Name of a recipe, or NAME@VARIANT; see `tabia recipes`.")
 ]
@@ -46,7 +43,6 @@ PlayerFiles = Annotated[
     ),
 ]
 Estimate = Annotated[bool, typer.Option("--estimate", help="Print how long the run would take here, without training.")]
-Steady = Annotated[str, typer.Argument(metavar="PLAYER", help="A deterministic player.")]
 Events = Annotated[
     Path | None, typer.Option("--tensorboard", metavar="LOGDIR", help="Write TensorBoard events to a directory.")
 ]
@@ -154,64 +150,6 @@ def report(
     typer.echo(written)
 
 
-def recipes(as_json: Json = False) -> None:
-    """List the recipes, with the time they take and the strength to expect."""
-    from tabia.training.config import recipes as known
-
-    every = [known.load(name) for name in known.names()]
-    if as_json:
-        printing.print_json(
-            [
-                {
-                    "name": recipe.name,
-                    "game": recipe.game,
-                    "device": recipe.device,
-                    "about": recipe.about,
-                    "expect": recipe.expect,
-                    "variants": list(recipe.variants),
-                }
-                for recipe in every
-            ]
-        )
-        return
-    console = printing.console()
-    for recipe in every:
-        console.print(f"[bold]{recipe.name}[/]  ({recipe.game}, {recipe.device})")
-        console.print(f"  {escape(recipe.about)}\n  {escape(recipe.expect)}")
-        if recipe.variants:
-            console.print(f"  Variants: {escape(', '.join(f'@{name}' for name in recipe.variants))}")
-    typer.echo("\nUse one with `tabia train GAME --recipe NAME`, and change settings with --set.", err=True)
-
-
-def prove(game_id: GameId, player: Steady, devices: Devices = None, as_json: Json = False) -> None:
-    """Play every possible line of the opponents against a player; exit with code 1 if any beats it.
-
-    Example: [bold]tabia prove tictactoe network:runs/tictactoe[/]
-    """
-    from dataclasses import asdict
-
-    from tabia.evaluation.exhaustive import play_every_line
-    from tabia.games import make
-    from tabia.players import make as make_player
-
-    game = make(game_id)
-    one = make_player(player, game)
-    with printing.progress("plies", game.num_players * game.max_moves) as bar:
-        proofs = [play_every_line(one, seat, progress=bar) for seat in range(game.num_players)]
-    if as_json:
-        printing.print_json([asdict(proof) | {"lines": proof.lines} for proof in proofs])
-    else:
-        for proof in proofs:
-            typer.echo(
-                f"seat {proof.seat + 1}: {proof.lines:,} lines: {proof.won:,} won, {proof.drawn:,} drawn, "
-                f"{proof.lost:,} lost" + ("" if proof.moves is None else f"; one of them: {_named(game, proof.moves)}")
-            )
-    if any(proof.lost for proof in proofs):
-        typer.echo(f"{player} can be beaten.", err=True)
-        raise typer.Exit(1)
-    typer.echo(f"Proved: no line of moves beats {player}.", err=True)
-
-
 def _id(game: str | None) -> str | None:
     """The id of the game that the user named."""
     from tabia.games import make
@@ -294,9 +232,3 @@ def _estimate(config: Config, as_json: bool) -> None:
         printing.print_json(found.to_dict())
     else:
         printing.console().print(printing.pairs(found.describe()))
-
-
-def _named(game: Game, moves: tuple[int, ...]) -> str:
-    from tabia.games.session import Session
-
-    return Session.replay(game, moves).text
