@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -48,12 +48,8 @@ def games(
     from tabia.benchmarks import games as benchmark
 
     effort = benchmark.QUICK if quick else benchmark.THOROUGH
-    rows = []
-    for row in benchmark.run(ids, batch=batch, effort=effort):
-        rows.append(row)
-        if sys.stderr.isatty():
-            typer.echo(f"{row.game} measured", err=True)
-    _save_report(rows, str(effort), out)
+    found = benchmark.run(ids, batch=batch, effort=effort)
+    rows = _collect(found, str(effort), out, name=lambda row: row.game)
     if as_json:
         printing.print_json([row.to_dict() for row in rows])
         return
@@ -92,14 +88,14 @@ def search(
     """
     from tabia.benchmarks import search as benchmark
 
-    rows = []
-    for row in benchmark.run(benchmark.cases(quick=quick)):
-        rows.append(row)
-        if as_json:
-            typer.echo(printing.json_line(row.to_dict()))
-        elif sys.stderr.isatty():
-            typer.echo(f"{row.rule} {row.network} {row.batch} x {row.simulations} measured", err=True)
-    _save_report(rows, benchmark.METHOD, out)
+    found = benchmark.run(benchmark.cases(quick=quick))
+    rows = _collect(
+        found,
+        benchmark.METHOD,
+        out,
+        as_json=as_json,
+        name=lambda row: f"{row.rule} {row.network} {row.batch} x {row.simulations}",
+    )
     if as_json:
         return
     _print_table(
@@ -222,6 +218,34 @@ def networks(
         )
 
 
+@app.command("first-move")
+def first_move(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Agents to measure.", show_default="all")
+    ] = None,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
+) -> None:
+    """Measure the seconds to the first move of the agents in the package, with an empty and a warm compilation cache.
+
+    Every figure comes from a fresh process, measured after its imports. Half a minute per agent on two cores.
+
+    Example:
+      [bold]tabia bench first-move othello[/]
+    """
+    from tabia.benchmarks import first_move as benchmark
+
+    rows = _collect(benchmark.run(names), benchmark.METHOD, out, as_json=as_json)
+    if as_json:
+        return
+    headings = ("empty, s", "of it loading", "warm, s", "of it loading", "CPU empty, s", "CPU warm, s")
+    cells = []
+    for row in rows:
+        times = [time for one in (row.empty, row.warm) for time in (one.load + one.move, one.load)]
+        cells.append((row.agent, *(f"{time:.2f}" for time in (*times, row.empty.cpu, row.warm.cpu))))
+    _print_table(("agent",), headings, cells)
+
+
 @app.command("training")
 def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
     """Measure how much of the machine training uses; takes a few minutes.
@@ -301,69 +325,6 @@ def scaling(
     )
 
 
-@app.command("first-move")
-def first_move(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Agents to measure.", show_default="all")
-    ] = None,
-    as_json: JsonLines = False,
-    out: ReportOut = None,
-) -> None:
-    """Measure the seconds to the first move of the agents in the package, with an empty and a warm compilation cache.
-
-    Every figure comes from a fresh process, measured after its imports. Half a minute per agent on two cores.
-
-    Example:
-      [bold]tabia bench first-move othello[/]
-    """
-    from tabia.benchmarks import first_move as benchmark
-
-    rows = _collect(benchmark.run(names), benchmark.METHOD, out, as_json=as_json)
-    if as_json:
-        return
-    headings = ("empty, s", "of it loading", "warm, s", "of it loading", "CPU empty, s", "CPU warm, s")
-    cells = []
-    for row in rows:
-        times = [time for one in (row.empty, row.warm) for time in (one.load + one.move, one.load)]
-        cells.append((row.agent, *(f"{time:.2f}" for time in (*times, row.empty.cpu, row.warm.cpu))))
-    _print_table(("agent",), headings, cells)
-
-
-def _collect(found: Iterable[AnyRow], method: str, out: Path | None, *, as_json: bool) -> list[AnyRow]:
-    """The rows; with `as_json` each is printed as soon as it is known."""
-    rows = []
-    for row in found:
-        rows.append(row)
-        if as_json:
-            typer.echo(printing.json_line(row.to_dict()))
-    _save_report(rows, method, out)
-    return rows
-
-
-def _save_report(rows: Iterable[Row], method: str, out: Path | None) -> None:
-    from tabia.benchmarks import report
-
-    if out is not None:
-        printing.save(out, report.text(list(rows), method, command=" ".join(["tabia", *sys.argv[1:]])))
-
-
-def _print_table(
-    names: tuple[str, ...],
-    numbers: tuple[str, ...],
-    rows: Iterable[tuple[str, ...]],
-    *,
-    last: tuple[str, ...] = (),
-) -> None:
-    table = printing.table(*names, *numbers, *last, right=numbers)
-    for row in rows:
-        table.add_row(*row)
-    printing.console().print(table)
-
-
-def _or_dash(number: float | None, shape: str, unit: str = "") -> str:
-    return "-" if number is None else f"{number:{shape}}{unit}"
-
-
 @app.command("cluster")
 def cluster(
     game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose default recipe is run.")] = "tictactoe",
@@ -384,3 +345,43 @@ def cluster(
     for row in rows:
         name = f"{row.actors} actor{'s' * (row.actors > 1)}" if row.actors else "plain loop"
         typer.echo(f"{name:12} {row.seconds:.3f} s per iteration, {row.of_plain:.2f} of the plain loop's speed")
+
+
+def _collect(
+    found: Iterable[AnyRow],
+    method: str,
+    out: Path | None,
+    *,
+    as_json: bool = False,
+    name: Callable[[AnyRow], str] | None = None,
+) -> list[AnyRow]:
+    """The rows, also as a report; each is printed with `as_json`, or named in a terminal, as soon as it is known."""
+    from tabia.benchmarks import report
+
+    rows = []
+    for row in found:
+        rows.append(row)
+        if as_json:
+            typer.echo(printing.json_line(row.to_dict()))
+        elif name is not None and sys.stderr.isatty():
+            typer.echo(f"{name(row)} measured", err=True)
+    if out is not None:
+        printing.save(out, report.text(rows, method, command=" ".join(["tabia", *sys.argv[1:]])))
+    return rows
+
+
+def _print_table(
+    names: tuple[str, ...],
+    numbers: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    last: tuple[str, ...] = (),
+) -> None:
+    table = printing.table(*names, *numbers, *last, right=numbers)
+    for row in rows:
+        table.add_row(*row)
+    printing.console().print(table)
+
+
+def _or_dash(number: float | None, shape: str, unit: str = "") -> str:
+    return "-" if number is None else f"{number:{shape}}{unit}"
