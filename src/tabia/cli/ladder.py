@@ -56,8 +56,8 @@ def ladder(
       [bold]tabia rate ladder connect4 --games 200 --out games.txt[/]
       [bold]tabia rate ladder othello random greedy mcts:simulations=50 az:othello --ladder othello.toml[/]
     """
-    from tabia.evaluation import ladder_candidates, rate
-    from tabia.evaluation.ladder import LadderPlan, rate_players, select_rungs
+    from tabia.evaluation import ladder_candidates
+    from tabia.evaluation.ladder import LadderPlan
     from tabia.games import make
     from tabia.players import ladder as ladders
     from tabia.players import make as make_player
@@ -74,17 +74,7 @@ def ladder(
     for spec in plan.specs:
         make_player(spec, game)  # fails before the first game if a player cannot play
     records = _measure(plan, out)
-    rungs = tuple(select_rungs(rate_players(records, plan.specs[-1])))
-    found = ladders.Ladder(
-        game=game.id,
-        version=game.version,
-        rungs=rungs,
-        date=date.today().isoformat(),
-        device=_device(),
-        seed=seed,
-        command=_command(plan, players or []),
-        advantage=tuple(round(float(value)) for value in rate(records, anchor=ladders.ANCHOR).advantage),
-    )
+    found = _ladder(plan, records, _command(plan, players or []))
     ladders.write(file, found)
     if as_json:
         printing.print_json({"file": str(file), "rungs": [vars(rung) for rung in found.rungs]})
@@ -103,6 +93,24 @@ def _measure(plan: LadderPlan, out: Path | None) -> list[Record]:
         records = measure(plan, done=recorder.records, watch=watch, on_round=shown.on_round)
         recorder.update(records, save=True)
     return records
+
+
+def _ladder(plan: LadderPlan, records: Sequence[Record], command: str) -> Ladder:
+    """The ladder that games give."""
+    from tabia.evaluation import rate
+    from tabia.evaluation.ladder import rate_players, select_rungs
+    from tabia.players.ladder import ANCHOR, Ladder
+
+    return Ladder(
+        game=plan.game.id,
+        version=plan.game.version,
+        rungs=tuple(select_rungs(rate_players(records, plan.specs[-1]))),
+        date=date.today().isoformat(),
+        device=_device(),
+        seed=plan.seed,
+        command=command,
+        advantage=tuple(round(float(value)) for value in rate(records, anchor=ANCHOR).advantage),
+    )
 
 
 class _Progress:

@@ -127,10 +127,10 @@ def against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, inde
         scale,
         seed,
         repeat,
-        f"{kind}-{index}-against-greedy",
-        keys,
-        _score_and_points(keys),
-        (_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
+        name=f"{kind}-{index}-against-greedy",
+        keys=keys,
+        measure=_score_and_points(keys),
+        players=(_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
         games=scale.games if kind == "agent" else scale.network_games,
     )
 
@@ -158,10 +158,10 @@ def against_previous(scale: CheckersScale, seed: int, repeat: int, kind: str, in
         scale,
         seed,
         repeat,
-        f"{kind}-{index}-against-previous",
-        previous_keys(kind, index),
-        _score_and_points(previous_keys(kind, index)),
-        (_player(scale, run, kind, index), _player(scale, run, kind, index, before=1)),
+        name=f"{kind}-{index}-against-previous",
+        keys=previous_keys(kind, index),
+        measure=_score_and_points(previous_keys(kind, index)),
+        players=(_player(scale, run, kind, index), _player(scale, run, kind, index, before=1)),
         games=scale.games if kind == "agent" else scale.network_games,
     )
 
@@ -176,10 +176,10 @@ def search_against_network(scale: CheckersScale, seed: int, repeat: int) -> Matc
         scale,
         seed,
         repeat,
-        "agent-against-network",
-        (SEARCH_SCORE, SEARCH_ALONE),
-        measure,
-        (_player(scale, run, "agent"), _player(scale, run, "network")),
+        name="agent-against-network",
+        keys=(SEARCH_SCORE, SEARCH_ALONE),
+        measure=measure,
+        players=(_player(scale, run, "agent"), _player(scale, run, "network")),
         games=scale.games,
     )
 
@@ -194,7 +194,16 @@ def seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
         )
 
     player = _opponent(scale) if kind == GREEDY else _player(scale, f"train-published-{repeat}", kind)
-    return _match(scale, seed, repeat, f"seats-{kind}", keys, measure, (player,) * SEATS, games=scale.network_games)
+    return _match(
+        scale,
+        seed,
+        repeat,
+        name=f"seats-{kind}",
+        keys=keys,
+        measure=measure,
+        players=(player,) * SEATS,
+        games=scale.network_games,
+    )
 
 
 def variant_key(variant: str) -> str:
@@ -210,10 +219,10 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
         scale,
         seed,
         repeat,
-        f"{slug(variant)}-against-published",
-        (variant_key(variant),),
-        measure,
-        (_player(scale, other, "agent"), _player(scale, f"train-published-{repeat}", "agent")),
+        name=f"{slug(variant)}-against-published",
+        keys=(variant_key(variant),),
+        measure=measure,
+        players=(_player(scale, other, "agent"), _player(scale, f"train-published-{repeat}", "agent")),
         games=scale.games,
         needs=(other,),
     )
@@ -223,11 +232,11 @@ def _match(
     scale: CheckersScale,
     seed: int,
     repeat: int,
+    *,
     name: str,
     keys: tuple[str, ...],
     measure: Measure,
     players: tuple[MakePlayer, ...],
-    *,
     games: int,
     needs: tuple[str, ...] = (),
 ) -> MatchPart:
