@@ -79,7 +79,17 @@ def play(
     if not terminal and not (level or against or moves or load or number or hint) and (seat, seed) == (1, 0):
         _play_in_browser(tuple(games or ()), port, runs, data, browser=not no_browser)
     else:
-        _play_in_terminal(games or [], level, against, seat, moves, load, number, hint, seed)
+        _play_in_terminal(
+            games or [],
+            level=level,
+            against=against,
+            seat=seat,
+            moves=moves,
+            load=load,
+            number=number,
+            hint=hint,
+            seed=seed,
+        )
 
 
 def _play_in_browser(games: tuple[str, ...], port: int, runs: Path, data: Path | None, *, browser: bool) -> None:
@@ -96,6 +106,7 @@ def _play_in_browser(games: tuple[str, ...], port: int, runs: Path, data: Path |
 
 def _play_in_terminal(
     games: list[str],
+    *,
     level: str | None,
     against: list[str] | None,
     seat: int,

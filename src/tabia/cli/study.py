@@ -91,7 +91,7 @@ def run(
         _list_parts(study, directory, scale, seed, only or [])
         return
     check_actors(ray, actors)
-    resume = _command(name, scale, directory.path, seed, only or [], slim, ray, actors)
+    resume = _command(name, scale, directory.path, seed=seed, only=only or [], slim=slim, ray=ray, actors=actors)
     control = Interrupts()
     with saying_how(resume), progress() as observe:
         try:
@@ -100,7 +100,9 @@ def run(
                     study, directory, chosen, seed=seed, only=only or [], slim=slim, control=control, observe=observe
                 )
             else:
-                done = _run_on_cluster(study, directory, scale, seed, only or [], slim, observe, ray, actors)
+                done = _run_on_cluster(
+                    study, directory, scale, ray, actors, seed=seed, only=only or [], slim=slim, observe=observe
+                )
         except Stopped:
             typer.echo(interrupts.line(control.status, f"Continue with: {resume}"), err=True)
             raise typer.Exit(control.status) from None
@@ -177,12 +179,13 @@ def _run_on_cluster(
     study: AnyStudy,
     directory: StudyDirectory,
     scale: str,
+    ray: str,
+    actors: int | None,
+    *,
     seed: int,
     only: Sequence[str],
     slim: bool,
     observe: Observe,
-    ray: str,
-    actors: int | None,
 ) -> Run:
     """Run the parts of a study on the actors of a cluster."""
     from tabia.cli.jobs import job_actors
@@ -196,7 +199,7 @@ def _run_on_cluster(
 
 
 def _command(
-    name: str, scale: str, out: Path, seed: int, only: Sequence[str], slim: bool, ray: str | None, actors: int | None
+    name: str, scale: str, out: Path, *, seed: int, only: Sequence[str], slim: bool, ray: str | None, actors: int | None
 ) -> str:
     """The command that resumes a study."""
     words = ["tabia", "study", "run", name, "--scale", scale, "--out", str(out)]

@@ -23,7 +23,7 @@ from tabia.cluster.errors import ClusterError
 from tabia.cluster.launcher import RayLauncher
 from tabia.cluster.placement import ONE_CPU, Need
 from tabia.cluster.pool import Pool
-from tabia.cluster.rounds import Played, Rounds, check_slots
+from tabia.cluster.rounds import PlayedRound, Rounds, check_slots
 from tabia.search import memory
 from tabia.training.compiling import Part
 from tabia.training.iteration import Iteration, IterationResult, random_keys
@@ -42,7 +42,7 @@ class ClusterIteration(Iteration):
     def __init__(self, rounds: Rounds, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._rounds, self._number, self._whole = rounds, arguments["number"], arguments["plan"]
-        self._played: Played | None = None
+        self._played: PlayedRound | None = None
         self._waited = 0.0
 
     def play(self) -> Plies:

@@ -78,7 +78,7 @@ class Seat(Generic[T]):
     node: Node | None = None
     ready: bool = False  # whether the actor has introduced itself
     task: T | None = None
-    dropped: bool = False  # whether nobody wants the chunk it plays any more
+    dropped: bool = False  # whether the chunk it plays is no longer wanted
     started: int = 0  # actors that have been started for this seat
     failures: int = 0  # in a row
     rests_until: float = 0.0

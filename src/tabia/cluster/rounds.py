@@ -32,7 +32,7 @@ from tabia.training.selfplay.play import Plies, SelfPlay
 from tabia.training.state import State
 
 
-class Played(NamedTuple):
+class PlayedRound(NamedTuple):
     """A round, put together."""
 
     lanes: Lanes  # [B, ...]
@@ -40,7 +40,7 @@ class Played(NamedTuple):
     chunks: list[Chunk]
 
 
-class Open(NamedTuple):
+class OpenRound(NamedTuple):
     """A round that may be played."""
 
     selfplay: SelfPlay  # of all lanes, to notice when the schedule changes it
@@ -57,14 +57,14 @@ class Rounds:
     turns: int  # boards, which are played in turn
     keys: Callable[[int], tuple[Array, Array]]
     publish: Callable[[int, Any, Set[int]], None]  # hands out weights: their version, and the others still needed
-    _open: dict[int, Open] = field(default_factory=dict)
+    _open: dict[int, OpenRound] = field(default_factory=dict)
     _lanes: dict[Key, bytes] = field(default_factory=dict)  # packed lanes for a chunk, by its key
     _given: dict[int, Lanes] = field(default_factory=dict)  # the lanes that the learner has, by board
 
     def __post_init__(self) -> None:
         self.pool.on_chunk = self._continue
 
-    def play(self, number: int, plan: Plan, state: State, weights: Any) -> Played:
+    def play(self, number: int, plan: Plan, state: State, weights: Any) -> PlayedRound:
         """The round with this number, as of the state before it; opens the next ones."""
         if not self._continues(plan, state):
             self._restart(number, state)
@@ -95,7 +95,7 @@ class Rounds:
                 parts = split(lanes, self.slots)
                 self._lanes |= {Key(each, slot): pack(part) for slot, part in enumerate(parts)}
 
-    def _opened(self, number: int, version: int, board: Plan, state: State) -> Open:
+    def _opened(self, number: int, version: int, board: Plan, state: State) -> OpenRound:
         """A round with the weights and the replay buffer of now."""
         config, buffer = board.config, state.boards[number % self.turns].buffer
         play_key, revisit_key = self.keys(number)
@@ -113,7 +113,7 @@ class Rounds:
             )
             for slot in range(self.slots)
         ]
-        return Open(board.selfplay, tasks)
+        return OpenRound(board.selfplay, tasks)
 
     def _submit(self) -> None:
         """Hand over the tasks of open rounds whose lanes are known."""
@@ -125,13 +125,13 @@ class Rounds:
         self._lanes[chunk.key._replace(round=chunk.key.round + self.turns)] = chunk.lanes
         self._submit()
 
-    def _joined(self, turn: int, state: State, chunks: list[Chunk], plies: int) -> Played:
+    def _joined(self, turn: int, state: State, chunks: list[Chunk], plies: int) -> PlayedRound:
         lanes_like, buffer = state.boards[turn].lanes, state.boards[turn].buffer
         one_lanes = _shapes(lanes_like, lambda shape: (shape[0] // self.slots, *shape[1:]))
         one_plies = _shapes(buffer.plies, lambda shape: (plies, shape[1] // self.slots, *shape[2:]))
         lanes = join([unpack(chunk.lanes, one_lanes) for chunk in chunks], axis=0)
         self._given[turn] = lanes
-        return Played(lanes, join([unpack(chunk.plies, one_plies) for chunk in chunks], axis=1), chunks)
+        return PlayedRound(lanes, join([unpack(chunk.plies, one_plies) for chunk in chunks], axis=1), chunks)
 
 
 def check_slots(plan: Plan, slots: int) -> None:
