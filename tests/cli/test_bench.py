@@ -155,3 +155,12 @@ def test_a_warm_cache_shortens_the_first_move() -> None:
     row = json.loads(result.stdout)
     assert row["agent"] == row["game"] == "tictactoe"
     assert 0 < row["warm"]["cpu"] < row["empty"]["cpu"]
+
+
+@pytest.mark.long
+def test_recipes_are_measured_and_finished_runs_kept(tmp_path: Path) -> None:
+    """On a solved game, where the agreement with perfect play counts."""
+    words = ["bench", "recipes", "tictactoe", "--minutes", "1", "--games", "10", "--runs", str(tmp_path), "--json"]
+    first, again = (json.loads(CliRunner().invoke(app, words).stdout) for _ in range(2))
+    assert first == again
+    assert first["game"] == "tictactoe" and first["games"] == 10 and 0.8 < first["agreement"] <= 1.0

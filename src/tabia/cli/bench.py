@@ -347,6 +347,44 @@ def cluster(
         typer.echo(f"{name:12} {row.seconds:.3f} s per iteration, {row.of_plain:.2f} of the plain loop's speed")
 
 
+@app.command("recipes")
+def recipes(
+    games: Annotated[
+        list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to train.", show_default="the suite")
+    ] = None,
+    recipe: Annotated[str, typer.Option(help="The recipe to measure.")] = "any-laptop",
+    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of training per game.")] = 10.0,
+    matches: Annotated[int, typer.Option("--games", min=2, help="Games of each match at the end.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the runs.")] = 0,
+    runs: Annotated[Path, typer.Option(help="Where the runs are stored; finished ones are not repeated.")] = Path(
+        "runs/bench-recipes"
+    ),
+    as_json: JsonLines = False,
+    out: ReportOut = None,
+) -> None:
+    """Train a suite of different games with one recipe, and measure how strong the players become.
+
+    With 64 simulations, each player meets MCTS(1000) and, where the game is solved quickly, perfect play. Ctrl-C stops
+    and saves; the same command continues.
+
+    Examples:
+      [bold]tabia bench recipes[/]
+      [bold]tabia bench recipes othello:size=6 --minutes 5 --games 60[/]
+    """
+    from tabia.benchmarks import recipes as benchmark
+    from tabia.cli.train import run_here
+
+    plan = benchmark.Plan(recipe=recipe, minutes=minutes, games=matches, seed=seed, runs=runs)
+    found = benchmark.run(games or benchmark.SUITE, plan, run_here)
+    rows = _collect(found, benchmark.METHOD, out, as_json=as_json)
+    if not as_json:
+        _print_table(
+            ("game",),
+            ("positions", "points", "95%", "games", "agreement", "goal"),
+            (row.cells for row in rows),
+        )
+
+
 def _collect(
     found: Iterable[AnyRow],
     method: str,

@@ -211,6 +211,12 @@ def _train(training: Training, as_json: bool, tensorboard: Path | None, where: P
         typer.echo(f"Report:   tabia report {path}{_named_game(training.config)}", err=True)
 
 
+def run_here(training: Training) -> None:
+    """Train on this machine and show the progress; Ctrl-C saves and ends the command."""
+    with place(None, None, None) as where:
+        _train(training, False, None, where)
+
+
 def _strength(training: Training, *, one_line: bool = False) -> str:
     """The newest evaluation in words, or the command that makes one."""
     from tabia.training.report import strength

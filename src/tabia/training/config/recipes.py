@@ -2,7 +2,8 @@
 
 A recipe is a configuration with a heading: `about` describes it, `expect` gives the time and the strength to expect,
 `device` is the hardware it is made for, and `source` names the publication that it reproduces, if any. Settings are
-written as in the config.toml of a run; those that are missing keep their defaults.
+written as in the config.toml of a run; those that are missing keep their defaults. A recipe for any game is fitted to
+the game that it trains (see `fitting.py`).
 
 A recipe may have variants, such as `sanz-villanueva-tictactoe@A`, which change some of its settings by dotted name:
 
@@ -24,6 +25,7 @@ from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.games.registry import is_of_library
 from tabia.training.config import toml as settings
+from tabia.training.config.fitting import describe, fit
 from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
 
@@ -65,7 +67,9 @@ class Recipe:
                 f"{', '.join(recipe.name for recipe in for_game(wanted))}."
             )
         tables = {name: value for name, value in self.tables.items() if name not in _HEADING}
-        return replace(settings.from_tables({**tables, "game": make_game(wanted).id}), recipe=self.name)
+        rules = make_game(wanted)
+        config = replace(settings.from_tables({**tables, "game": rules.id}), recipe=self.name)
+        return fit(config, describe(rules)) if self.game == ANY else config
 
 
 def names() -> list[str]:

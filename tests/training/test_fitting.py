@@ -1,0 +1,55 @@
+"""Settings fitted to a game: its description is true, and the settings follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+
+import pytest
+
+from tabia.games import make
+from tabia.training.config import recipes
+from tabia.training.config.fitting import GAMES, Description, describe, fit
+from tabia.training.config.schema import Config
+
+BOARD = Description(rows=8, columns=8, actions=65, seats=2, plies=60, decided=0.95, has_only_wins=True, by_cell=True)
+
+
+def test_the_description_of_tictactoe_is_true() -> None:
+    found = describe(make("tictactoe"))
+    assert (found.rows, found.columns, found.actions, found.seats) == (3, 3, 9, 2)
+    assert found.has_only_wins and found.by_cell
+    drawn = 46080 / 362880  # of all orders of the nine cells, those without a line
+    assert abs(found.decided - (1 - drawn)) < 4 * sqrt(drawn * (1 - drawn) / GAMES)
+
+
+def test_columns_are_no_cells() -> None:
+    assert not describe(make("connect3")).by_cell
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "connect3"])
+def test_recipes_for_any_game_are_fitted(game: str) -> None:
+    config = recipes.load("any-laptop").config(game)
+    assert config.network.kind == "mlp" and config.network.value == "wdl"
+    assert config.search.considered_actions == make(game).num_actions
+
+
+def test_settings_follow_from_the_description() -> None:
+    fitted = fit(Config(game="othello"), BOARD)
+    assert fitted.network.policy == "cells" and fitted.network.policy_extra == 1
+    assert (fitted.selfplay.opening_moves, fitted.selfplay.temperature_moves) == (20, 12)
+    assert fitted.learner.value_loss == "cross_entropy" and not fitted.schedule
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [({"rows": 1}, "mlp"), ({"rows": 3, "columns": 4}, "mlp"), ({"rows": 4, "columns": 4}, "residual")],
+)
+def test_small_and_narrow_boards_get_dense_layers(change: dict[str, int], kind: str) -> None:
+    assert fit(Config(game="othello"), replace(BOARD, **change, by_cell=False)).network.kind == kind
+
+
+def test_games_that_random_moves_seldom_decide_stay_varied_for_longer() -> None:
+    fitted = fit(Config(game="othello"), replace(BOARD, decided=0.1))
+    assert fitted.at(0.2).selfplay.temperature_end == 1.0
+    assert fitted.at(0.5).selfplay.temperature_end == 0.0
