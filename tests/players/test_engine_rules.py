@@ -102,7 +102,7 @@ def _side_by_side(notation: Notation, count: int, seed: int) -> list[RandomGame]
 
 
 class Perft(UciEngine):
-    """Fairy-Stockfish, asked for its legal moves. It reads a long list of moves slowly, so its own FEN replaces them."""
+    """Fairy-Stockfish, asked for its legal moves; it reads long lists of moves slowly, so its own FEN replaces them."""
 
     def legal_moves(self, one: RandomGame) -> Iterator[set[str]]:
         """The legal moves of each position of a game."""

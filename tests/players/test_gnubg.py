@@ -151,7 +151,7 @@ def compare(count: int, hints: Hints) -> Counter[str]:
 
 
 def check_step(one: RandomGame, ply: int) -> None:
-    """pgx's next board is ours."""
+    """The next board is the same in pgx and here."""
     if one.actions[ply] == turns.PASS or ply + 1 == len(one.actions):
         return
     before, after = one.states[ply], one.states[ply + 1]
@@ -219,5 +219,3 @@ def test_gnubg_equity_of_a_contact_position_is_fair(gnubg: Gnubg) -> None:
     """The side on roll has the advantage of the first roll, about 0.07 points without a cube."""
     assert 0.03 < gnubg.equity(START) < 0.12
     assert gnubg.equity(turns.turned(START)) == gnubg.equity(START)
-
-
