@@ -22,6 +22,7 @@ from tabia.players.engines.gnubg import Gnubg
 from tabia.players.engines.process import Command, EngineProcess
 from tabia.search.evaluators import random_actions
 
+GAME = games.make("pgx:backgammon")
 SIDE_BY_SIDE = 100  # games in memory at a time
 COMMAND = Command(("gnubg", "-t", "-q", "-r"), package="gnubg")
 
@@ -49,7 +50,7 @@ def random_games(count: int) -> Iterator[RandomGame]:
 
 
 def _side_by_side(count: int, seed: int) -> list[RandomGame]:
-    game, key = games.make("pgx:backgammon"), jax.random.key(seed)
+    game, key = GAME, jax.random.key(seed)
     states = jax.vmap(game.init)(jax.random.split(key, count))
     played = [RandomGame() for _ in range(count)]
     for ply in range(game.max_moves):
@@ -151,12 +152,15 @@ def compare(count: int, hints: Hints) -> Counter[str]:
 
 
 def check_step(one: RandomGame, ply: int) -> None:
-    """The next board is the same in pgx and here."""
-    if one.actions[ply] == turns.PASS or ply + 1 == len(one.actions):
+    """The next board is the same in pgx and here, and dice are thrown where the game says that they may be."""
+    if ply + 1 == len(one.actions):
         return
     before, after = one.states[ply], one.states[ply + 1]
-    expected = turns.after(turns.board_of(before)[0], one.actions[ply])
     same = int(before._turn) == int(after._turn)
+    assert bool(GAME.certain(before)) == same
+    if one.actions[ply] == turns.PASS:
+        return
+    expected = turns.after(turns.board_of(before)[0], one.actions[ply])
     assert turns.board_of(after)[0] == (expected if same else turns.turned(expected))
 
 
