@@ -7,6 +7,7 @@ what they compared (`pytest -m long -s`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -142,14 +143,14 @@ def compare_uci(game: str, count: int) -> Agreement:
     notation, found = uci_game(games.make(game)), Agreement()
     command = Command(("fairy-stockfish",), package="fairy-stockfish")
     engine = Perft(command, notation, limits=Limits(nodes=1), options={}, variant=notation.variant)
-    for one in random_games(notation, count):
-        differences = 0
-        for ply, (legal, theirs) in enumerate(zip(one.legal, engine.legal_moves(one), strict=True)):
-            named = {move for move in theirs - legal if differs(notation.variant, move, legal)}
-            assert theirs - named == legal, (one.moves[:ply], theirs ^ legal)
-            differences += bool(named)
-        found.add_game(one, differences)
-    engine.process.close()
+    with closing(engine.process):
+        for one in random_games(notation, count):
+            differences = 0
+            for ply, (legal, theirs) in enumerate(zip(one.legal, engine.legal_moves(one), strict=True)):
+                named = {move for move in theirs - legal if differs(notation.variant, move, legal)}
+                assert theirs - named == legal, (one.moves[:ply], theirs ^ legal)
+                differences += bool(named)
+            found.add_game(one, differences)
     assert found.positions > 10 * count
     return found
 
@@ -157,14 +158,14 @@ def compare_uci(game: str, count: int) -> Agreement:
 def compare_gnugo(count: int) -> Agreement:
     engine = GtpEngine(Command(GNUGO, package="gnugo"), gtp_game(games.make("pgx:go_9x9")))
     found = Agreement()
-    for one in random_games(engine.notation, count):
-        engine.new_game()
-        for seat, move, legal in zip(one.seats, one.moves, one.legal, strict=True):
-            theirs = set(engine._ask("all_legal", COLORS[seat]).split())
-            assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
-            engine.play_move(seat, move)
-        found.add_game(one)
-    engine.process.close()
+    with closing(engine.process):
+        for one in random_games(engine.notation, count):
+            engine.new_game()
+            for seat, move, legal in zip(one.seats, one.moves, one.legal, strict=True):
+                theirs = set(engine._ask("all_legal", COLORS[seat]).split())
+                assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
+                engine.play_move(seat, move)
+            found.add_game(one)
     return found
 
 
@@ -173,18 +174,18 @@ def compare_rhino(count: int) -> Agreement:
     engine = GtpEngine(Command(("gtp-rhino",), package="grhino"), gtp_game(games.make("othello")))
     cells = {f"{column}{number}" for column in "ABCDEFGH" for number in range(1, 9)}
     found = Agreement()
-    for one in random_games(engine.notation, count):
-        engine.new_game()
-        for seat, move, legal in zip(one.seats, one.moves, one.legal, strict=True):
-            theirs = set()
-            for cell in cells:
-                if engine._send("play", COLORS[seat], cell).ok:
-                    theirs.add(cell)
-                    engine._ask("undo")
-            assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
-            engine.play_move(seat, move)
-        found.add_game(one)
-    engine.process.close()
+    with closing(engine.process):
+        for one in random_games(engine.notation, count):
+            engine.new_game()
+            for seat, move, legal in zip(one.seats, one.moves, one.legal, strict=True):
+                theirs = set()
+                for cell in cells:
+                    if engine._send("play", COLORS[seat], cell).ok:
+                        theirs.add(cell)
+                        engine._ask("undo")
+                assert theirs == legal - {"pass"}, (one.moves, theirs ^ legal)
+                engine.play_move(seat, move)
+            found.add_game(one)
     return found
 
 
