@@ -164,6 +164,31 @@ def test_places_and_seats_held_with_three_seats() -> None:
     assert match_result(CONNECT3, []).by_seats_held == ()
 
 
+def test_points_beyond_a_win_have_an_interval() -> None:
+    """Over many rounds it is the normal one of independent rounds; the score counts wins alone."""
+    dice, game = np.random.default_rng(0), make("pgx:backgammon")
+    points = dice.choice([-2.0, -1.0, 1.0, 3.0], (1000, 2))
+    records = [
+        Record(
+            game.id,
+            1,
+            ("a", "b") if first else ("b", "a"),
+            (f"{number}",),
+            (won, -won),
+            end="over",
+            round=number // 2 + 1,
+        )
+        for number, (won, first) in enumerate(zip(points.ravel(), [True, False] * 1000, strict=True))
+    ]
+    own = points * (1, -1)
+    half = 1.96 * own.mean(axis=1).std(ddof=1) / np.sqrt(1000)
+    a, b = match_result(game, records).players
+    assert a.points == pytest.approx(own.mean()) and b.points == pytest.approx(-a.points)
+    assert a.points_high - a.points == pytest.approx(half, rel=0.02)
+    assert a.points - a.points_low == pytest.approx(half, rel=0.02)
+    assert a.score == pytest.approx((own > 0).mean())
+
+
 def test_a_player_against_itself_has_one_opening_per_game() -> None:
     match = _match(players=(RANDOM, RANDOM), games=50)
     assert match.rounds == 50 and len(match.drawn) == 50

@@ -34,6 +34,15 @@ SLOW_TO_COMPILE = (*LONG, "animal_shogi", "gardner_chess")
 EVERY = [pytest.param(name, marks=pytest.mark.long) if name in SLOW_TO_COMPILE else name for name in LENGTHS]
 
 
+def raw(game, state):
+    """The observation as pgx has it: in backgammon one number per place, then the dice of each number."""
+    planes = game.observe(state)
+    if game.id != "pgx:backgammon":
+        return planes.reshape(-1)
+    own, other = (planes[0, :, at : at + 3].sum(axis=-1) + 4 * planes[0, :, at + 3] for at in (0, 4))
+    return jnp.append(own - other, 2 * planes[0, 0, 8:])
+
+
 def disagreements(name: str, plies: int, games: int) -> tuple[dict[str, int], int]:
     """Random games here and in pgx at once: how often the two differ, and how many games ended."""
     game, theirs = make(f"pgx:{name}"), pgx.make(name)
@@ -51,7 +60,7 @@ def disagreements(name: str, plies: int, games: int) -> tuple[dict[str, int], in
             "over": game.over(ours) != (state.terminated | state.truncated),
             "mover": game.mover(ours) != (state.current_player - first) % 2,
             "scores": (game.scores(ours) != state.rewards[seats]).any(),
-            "observation": (game.observe(ours).reshape(-1) != state.observation.reshape(-1)).any(),
+            "observation": (raw(game, ours) != state.observation.reshape(-1)).any(),
         }
         action = jax.random.categorical(chosen, jnp.where(legal, 0.0, -jnp.inf))
         moved = theirs.step(state, action, dealt)
@@ -171,12 +180,14 @@ def test_backgammon_needs_dice_and_counts_points_from_the_mover():
     with pytest.raises(GameError, match="needs a key"):
         game.step(start, jnp.int32(0))
     assert game.score_range == (-3.0, 3.0)
-    views = [np.asarray(game.observe(start, jnp.int32(seat))).reshape(-1) for seat in (0, 1)]
-    np.testing.assert_array_equal(views[0][:28], views[1][:28])  # the start looks alike from both sides
-    assert views[0][28:].sum() == 2  # two different dice to play,
-    assert views[1][28:].sum() == 0  # which are not the other seat's
+    views = [np.asarray(game.observe(start, jnp.int32(seat)))[0] for seat in (0, 1)]
+    np.testing.assert_array_equal(views[0][:, :8], views[1][:, :8])  # the start looks alike from both sides
+    assert (views[0][:, 8:].sum(axis=1) == 1).all()  # two different dice to play, halved,
+    assert views[1][:, 8:].sum() == 0  # which are not the other seat's
     # The usual start, by one's own count: two on the 24 point, five on the 13, three on the 8, five on the 6.
-    held = {f"{game.move_name(12 + 6 * place).partition('/')[0]}": views[0][place] for place in range(24)}
+    held = {
+        f"{game.move_name(12 + 6 * place).partition('/')[0]}": views[0][place, :4] @ [1, 1, 1, 4] for place in range(24)
+    }
     assert {point: count for point, count in held.items() if count > 0} == {"24": 2, "13": 5, "8": 3, "6": 5}
 
 

@@ -160,6 +160,7 @@ def test_an_engine_that_never_plays_ends_the_match(make: Callable[[str], EngineP
         ("gtp:'unclosed", "is not a command"),
         (gtp("silent", options="timeout=1"), r"did not answer within 1 s; does .* speak GTP\?"),
         (gtp("uci"), r"'Unknown command'; does .* speak GTP\?"),
+        (f"gtp:{shlex.join([sys.executable, '-c', 'exit(chr(33) + chr(33))'])}", r"ended with status 1 \(!!\); does"),
         (gtp("old"), "speaks version '1' of GTP; expected 2"),
         (f"gtp:{command('fake_uci.py')},timeout=1", r"speak GTP\?"),
         (f"gtp:{HERE / 'fake_uci.py'}", "There is no program"),  # not executable

@@ -17,8 +17,10 @@ from jax import Array
 from tabia import games
 from tabia.games.game import State
 from tabia.search import Evaluation, Gumbel, Puct, Result, Search, Uct
+from tabia.search.descent import Path
 from tabia.search.evaluators import Rollout
 from tabia.search.rules.puct import as_loss
+from tabia.search.search import outcome_keys
 from tabia.search.tree import TOTAL, VISITS
 
 from .toy_games import Dice, DiceState
@@ -126,16 +128,37 @@ def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
     assert np.abs(np.asarray(tree.records[..., TOTAL])).max() <= 64
 
 
+def test_actions_are_compared_with_the_same_dice() -> None:
+    """A key follows from the lane, the depth and the outcome, not from the action."""
+    nothing = jnp.zeros((1, 2), jnp.int32)
+
+    def keys(depth: int, leaf: int, action: int, outcome: int) -> np.ndarray:
+        at = [jnp.full(2, number, jnp.int32) for number in (depth, leaf, action)]
+        path = Path(nothing, nothing, nothing, *at, jnp.zeros(2), jnp.full(2, outcome, jnp.int32))
+        return np.asarray(jax.random.key_data(outcome_keys(path, jax.random.key(0))))
+
+    one = keys(1, 0, 3, 0)
+    assert (one == keys(1, 0, 4, 0)).all() and (one == keys(1, 7, 3, 0)).all()
+    assert (one != keys(2, 0, 3, 0)).any(axis=1).all() and (one != keys(1, 0, 3, 1)).any(axis=1).all()
+    assert (one[0] != one[1]).any()
+
+
 @pytest.mark.long
 def test_backgammon() -> None:
-    """A full game with chance: legal actions only, and all visits counted."""
+    """A full game with chance: legal actions only, all visits counted, and one child where no dice are thrown."""
     pytest.importorskip("pgx")
     game = games.make("pgx:backgammon")
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
+    found: set[tuple[str, bool]] = set()
     for move in range(3):
         search = Search(game, Rollout(game, max_moves=40), 24, Puct(), outcomes=8)
         result: Result = search.run(None, states, jax.random.key(move))
         legal = np.asarray(jax.vmap(game.legal)(states))
         np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 24)
         assert (np.asarray(result.visits)[~legal] == 0).all()
+        certain = np.asarray(jax.vmap(jax.vmap(game.certain))(result.tree.states))
+        used = np.asarray(result.tree.links) >= 0  # [N, B, A, M]
+        assert not used[..., 1:][certain].any()
+        found |= {"certain": bool(certain.any()), "sampled": bool(used[..., 1:][~certain].any())}.items()
         states = jax.vmap(partial(game.step))(states, result.action, jax.random.split(jax.random.key(move), 4))
+    assert {("certain", True), ("sampled", True)} <= found

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.search import Puct, Result
+from tabia.search import Gumbel, Puct, Result
 from tabia.search.reference_rules import halving
 from tabia.search.result import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
 from tabia.search.rules.gumbel import halving_schedule
@@ -110,3 +110,15 @@ def test_each_root_has_its_own_schedule() -> None:
     legal = jnp.array([[True, False, False], [True, True, False], [True, True, True]])
     table = np.asarray(halving_schedule(2, legal, 6))
     assert table.T.tolist() == [list(halving(1, 6)), list(halving(2, 6)), list(halving(2, 6))]
+
+
+def test_a_move_without_prior_is_considered_by_its_uniform_fraction() -> None:
+    """The largest of Gumbel samples and log-probabilities follows the mixed prior; illegal moves stay illegal."""
+    logits = jnp.broadcast_to(
+        log_priors(jnp.array([0.0, -30.0, 0.0, 5.0]), jnp.array([True] * 3 + [False])), (20_000, 4)
+    )
+    rule = Gumbel(uniform_fraction=0.3)
+    prior, (gumbel, _) = rule.prepare_root(logits, 4, jax.random.key(0))
+    assert prior is logits
+    shares = np.bincount(np.asarray(jnp.argmax(gumbel + prior, axis=-1)), minlength=4) / 20_000
+    np.testing.assert_allclose(shares, [0.45, 0.1, 0.45, 0.0], atol=4 * np.sqrt(0.25 / 20_000))

@@ -262,10 +262,15 @@ def _results_table(game: Game, results: Sequence[Result]) -> Table:
     """One row per player or seat."""
     two = game.num_players == 2
     counted = ("games", "won", "drawn", "lost") if two else ("seats", *map(_place, range(1, game.num_players + 1)))
-    headings = (*counted, "score", "95% interval", "Elo" if two else "mean points")
+    # With more seats the score is the fraction of these points; with two it counts wins alone.
+    wins_differ = two and game.score_range != (-1.0, 1.0)
+    points = ("points per game", "95% interval") if wins_differ else ()
+    headings = (*counted, "score", "95% interval", "Elo" if two else "mean points", *points)
     table = printing.table("", *headings, right=headings)
     for one in results:
-        cell = f"{one.elo[0]:+.0f}" if two else f"{one.points:.2f}"
         counts = map(str, (one.games, one.wins, one.draws, one.losses) if two else (one.games, *one.places))
-        table.add_row(escape(one.name), *counts, f"{one.score:.1%}", f"{one.low:.1%} to {one.high:.1%}", cell)
+        cells = [f"{one.score:.1%}", f"{one.low:.1%} to {one.high:.1%}"]
+        cells += [f"{one.elo[0]:+.0f}" if two else f"{one.points:.2f}"]
+        cells += [f"{one.points:+.2f}", f"{one.points_low:+.2f} to {one.points_high:+.2f}"] if wins_differ else []
+        table.add_row(escape(one.name), *counts, *cells)
     return table

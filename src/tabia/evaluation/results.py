@@ -1,8 +1,9 @@
 """The result of a match: scores with 95% intervals, by player and by seat.
 
 A score is a fraction of the points. With two seats a win is 1 point and a draw half a point. With more seats the
-game's own scores are the points (Schulte 2021: 3, 1, 0), counted from the lowest possible score. The games of one
-round share an opening and are not independent; rounds are.
+game's own scores are the points (Schulte 2021: 3, 1, 0), counted from the lowest possible score. Points per game are on
+the game's own scale in any case, which matters in backgammon, where a win counts up to three. The games of one round
+share an opening and are not independent; rounds are.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Result:
     draws: int  # shared first place
     losses: int
     points: float  # per game, on the game's own scale
+    points_low: float  # the 95% interval of the points
+    points_high: float
     score: float  # fraction of all points
     low: float  # the 95% interval of the score
     high: float
@@ -116,18 +119,40 @@ def _result(game: Game, records: Sequence[Record], name: str, selects: _Selects)
     games = [record for record in records if any(selects(record, seat) for seat in range(len(record.players)))]
     rounds = [_points(game, together, selects) for together in _by_round(games)]
     score, low, high = score_interval([own for own, _ in rounds], [total for _, total in rounds])
+    points, points_low, points_high = _mean_points(game, games, selects)
     return Result(
         name=name,
         games=len(selected),
         wins=ranks.count(1),
         draws=ranks.count(0),
         losses=ranks.count(-1),
-        points=float(np.mean([record.scores[seat] for record, seat in selected])) if selected else 0.0,
+        points=points,
+        points_low=points_low,
+        points_high=points_high,
         score=score,
         low=low,
         high=high,
         places=tuple(_places(selected).count(place) for place in range(1, game.num_players + 1)),
     )
+
+
+def _mean_points(game: Game, records: Sequence[Record], selects: _Selects) -> tuple[float, float, float]:
+    """The points per game of the selected seats, and their 95% interval; without games 0 and the game's range."""
+    if not records:
+        return 0.0, *game.score_range
+    lowest, highest = game.score_range
+    rounds = [
+        [
+            record.scores[seat] - lowest
+            for record in together
+            for seat in range(len(record.players))
+            if selects(record, seat)
+        ]
+        for together in _by_round(records)
+    ]
+    found = score_interval([sum(above) for above in rounds], [(highest - lowest) * len(above) for above in rounds])
+    mean, low, high = (lowest + share * (highest - lowest) for share in found)
+    return mean, low, high
 
 
 def _places(selected: Sequence[tuple[Record, int]]) -> list[int]:

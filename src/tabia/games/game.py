@@ -103,6 +103,10 @@ class Game(abc.ABC):
         """Whether `init` or `step` uses its key."""
         return False
 
+    def certain(self, state: State) -> Array:
+        """Whether no move of this position uses its key; a search then samples no outcomes. False if unknown."""
+        return jnp.bool_(not self.chance)
+
     @property
     def id(self) -> str:
         """The text from which `tabia.games.make` makes this game: its name and the parameters that are not defaults."""

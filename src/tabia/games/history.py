@@ -93,6 +93,9 @@ class History(Game):
         when = ("now", "1 move ago", *(f"{moves} moves ago" for moves in range(2, self.history)))[: self.history]
         return tuple(f"{name}, {moment}" for moment in when for name in self.game.plane_names)
 
+    def certain(self, state: State) -> Array:
+        return self.game.certain(state.now)
+
     def init(self, key: Key) -> State:
         now = self.game.init(key)
         past = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.history - 1, *leaf.shape)), now)

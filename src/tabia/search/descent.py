@@ -14,7 +14,7 @@ from jax import Array
 from tabia.search import tree as trees
 from tabia.search.rules.rule import Rule, select_action
 from tabia.search.ties import order_at
-from tabia.search.tree import LINK, PENDING, SEAT, TOTAL, UNPROVEN, VISITS, Tree, view
+from tabia.search.tree import CERTAIN, LINK, PENDING, SEAT, TOTAL, UNPROVEN, VISITS, Tree, view
 
 
 class Path(NamedTuple):
@@ -78,7 +78,8 @@ def _follow(tree: Tree, node: Array, row: Array, action: Array) -> _Step:
         link = tree.records.at[node, lanes, action, LINK].get(mode="promise_in_bounds")
         return _Step(action, seat, link, proven=None if tree.proven is None else tree.proven[node, lanes, action])
     visits = tree.records[node, lanes, action, VISITS].astype(jnp.int32)
-    outcome = visits % tree.links.shape[-1]  # sampled outcomes alternate
+    # Sampled outcomes alternate; without chance there is only one.
+    outcome = jnp.where(row[:, -1, CERTAIN] > 0, 0, visits % tree.links.shape[-1])
     return _Step(action, seat, tree.links[node, lanes, action, outcome], outcome)
 
 

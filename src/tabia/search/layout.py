@@ -91,7 +91,8 @@ def leaf_record(game: Game, states: State, evaluation: Evaluation) -> Array:
     """The records of newly evaluated positions [B, A + 1, 4]."""
     seat = jax.vmap(game.mover)(states)
     value = jnp.take_along_axis(evaluation.values, seat[:, None], axis=1)[:, 0]
-    return trees.record(trees.log_priors(evaluation.logits, jax.vmap(game.legal)(states)), value, seat)
+    certain = jax.vmap(game.certain)(states) if game.chance else jnp.zeros_like(seat)
+    return trees.record(trees.log_priors(evaluation.logits, jax.vmap(game.legal)(states)), value, seat, certain)
 
 
 def unusable(evaluation: Evaluation) -> Array:

@@ -251,7 +251,10 @@ def expand(search: Search, tree: Tree, path: Path, key: Array, past: Array | Non
 
 
 def outcome_keys(path: Path, key: Array) -> Array:
-    """A key per leaf, the same whenever the same sampled outcome of the same action is played again."""
+    """A key per leaf, the same for the same sampled outcome at the same depth.
+
+    So actions are compared with the same dice, which cancels most of their luck, and no path uses a key twice.
+    """
     assert path.outcome is not None
 
     def one(key: Array, *places: Array) -> Array:
@@ -260,7 +263,7 @@ def outcome_keys(path: Path, key: Array) -> Array:
         return key
 
     keys = lanes.draw(jax.random.split, key, path.leaf.shape)
-    return jax.vmap(one)(keys, path.leaf, path.action, path.outcome)
+    return jax.vmap(one)(keys, path.depth, path.outcome)
 
 
 def add_nodes(game: Game, tree: Tree, step: tuple[Leaves, Evaluation, Array]) -> Tree:

@@ -6,8 +6,9 @@ Axis letters: N nodes, B batch, A actions, P seats, D depth of a path.
                                                   LOGIT     VISITS    TOTAL     LINK
         action 0                                  log p     n         sum of v  child or NO_CHILD
         action 1                                  ...
-        node                                      VALUE     SEAT
-                                                  (the evaluator's value for the mover; the mover)
+        node                                      VALUE     SEAT      CERTAIN
+                                                  (the evaluator's value for the mover; the mover;
+                                                  1 if moves have no random outcomes)
 
 Nodes are the first axis because all trees grow in step: simulation i adds the node of the same index in every tree, so
 writing it is one contiguous block. Everything that selection reads of a node is contiguous, so reading it is one
@@ -25,7 +26,7 @@ from jax import Array
 from tabia.core import lanes
 
 LOGIT, VISITS, TOTAL, LINK = 0, 1, 2, 3  # columns of an action's row
-VALUE, SEAT = 0, 1  # columns of the node's own row
+VALUE, SEAT, CERTAIN = 0, 1, 2  # columns of the node's own row
 NO_CHILD, PENDING = -1, -2  # links: no child yet; a leaf being evaluated
 ILLEGAL = -1e9  # the log-probability of an illegal action
 NO_FAULT = -1  # in `Tree.faults`: all evaluations were usable
@@ -156,11 +157,11 @@ def link_change(link: Array, child: Array, written: float = NO_CHILD) -> Array:
     return jnp.where(link == NO_CHILD, child - written, 0.0)
 
 
-def record(logits: Array, value: Array, seat: Array) -> Array:
-    """A new node's record [B, A + 1, 4] from log-probabilities [B, A], the mover's value [B] and the mover [B]."""
+def record(logits: Array, value: Array, seat: Array, certain: Array) -> Array:
+    """A new node's record [B, A + 1, 4] from log-probabilities [B, A], and of the node [B] value, mover, certainty."""
     nothing = jnp.zeros_like(logits)
     edges = jnp.stack([logits, nothing, nothing, nothing + NO_CHILD], axis=-1)
-    own = jnp.stack([value, seat.astype(value.dtype), jnp.zeros_like(value), jnp.zeros_like(value)], axis=-1)
+    own = jnp.stack([value, seat.astype(value.dtype), certain.astype(value.dtype), jnp.zeros_like(value)], axis=-1)
     return jnp.concatenate([edges, own[:, None, :]], axis=1)
 
 

@@ -63,7 +63,9 @@ def _gumbel_search(plan: Plan, simulations: int) -> Search:
 
 
 def _run_search(plan: Plan, simulations: int) -> Search:
-    silent = replace(plan.config.search, dirichlet_fraction=0.0, gumbel_scale=0.0, reuse_tree=False)
+    silent = replace(
+        plan.config.search, dirichlet_fraction=0.0, gumbel_scale=0.0, uniform_fraction=0.0, reuse_tree=False
+    )
     return play.make_search(plan.game, plan.network, silent, simulations)
 
 

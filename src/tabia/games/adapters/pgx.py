@@ -147,7 +147,7 @@ class PgxGame(Game):
 
     @cached_property
     def observation_shape(self) -> tuple[int, int, int]:
-        shape = self._start.observation.shape
+        shape = jax.eval_shape(self._board.encode, self._start.observation).shape
         return shape if len(shape) == 3 else (1, *shape, 1)
 
     @property
@@ -165,6 +165,9 @@ class PgxGame(Game):
     @property
     def chance(self) -> bool:
         return self._board.chance
+
+    def certain(self, state: State) -> Array:
+        return self._board.certain(state) if self.chance else super().certain(state)
 
     def init(self, key: Key) -> State:
         return _rules(self.pgx_id).init(key)
@@ -188,7 +191,7 @@ class PgxGame(Game):
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
         planes = state.observation if seat is None else _rules(self.pgx_id).observe(state, jnp.asarray(seat))
-        return planes.astype(jnp.float32).reshape(self.observation_shape)
+        return self._board.encode(planes).astype(jnp.float32).reshape(self.observation_shape)
 
     def position(self, state: State) -> Array:
         return super().position(self._board.future(state))

@@ -200,6 +200,9 @@ class AnimalShogi(Shogi):
         return state._board, state._hand, bool(state._turn == 1)
 
 
+_CHECKERS = ("1 or more", "2 or more", "3 or more", "beyond 3, a quarter of the")
+
+
 class Backgammon(Board):
     title = "Backgammon from pgx, one die per move, without doubling; a draw after 1,024 moves."
     max_moves = 1024  # ours: the rules have no bound; of 500 random games the longest took 583 moves
@@ -207,6 +210,10 @@ class Backgammon(Board):
     limited = True
     score_range = (-3.0, 3.0)  # a gammon counts double, a backgammon three times
     chance = True
+    planes = (
+        *(f"{count} checkers of {side}" for side in ("the mover", "the next seat") for count in _CHECKERS),
+        *(f"dice to play with a {die}, halved" for die in range(1, 7)),
+    )
 
     def prepare(self, state: State) -> State:
         """Seat 0 always plays the color that pgx draws black."""
@@ -223,6 +230,20 @@ class Backgammon(Board):
         """Each seat's own view (pgx shows the mover's to both), with the dice only for the mover."""
         theirs = library._observe(state, seat)
         return jnp.where(seat == state.current_player, theirs, jnp.append(_turned(theirs[:28]), theirs[28:]))
+
+    def encode(self, observation: Array) -> Array:
+        """Planes over the 24 points, the two bars and the two trays, where one, two and more checkers differ.
+
+        pgx has one number per place, from which a network hardly learns what a single checker is (Tesauro 1992).
+        """
+        board, dice = observation[:28], observation[28:]
+        sides = [_checkers(jnp.maximum(sign * board, 0)) for sign in (1, -1)]
+        dice_planes = jnp.broadcast_to(dice / 2.0, (28, 6))
+        return jnp.concatenate([*sides, dice_planes], axis=-1)[None]
+
+    def certain(self, state: State) -> Array:
+        """Dice are thrown after the last die of a turn, and after a pass."""
+        return ((state._playable_dice >= 0).sum() > 1) & ~state.legal_action_mask[:6].any()
 
     def future(self, state: State) -> Any:
         return (
@@ -253,6 +274,11 @@ class Backgammon(Board):
         bar, off = (f"X{board[place]} O{-board[place + 1]}" for place in (24, 26))
         dice = " ".join(str(die + 1) for die in state._playable_dice if die >= 0) or "none"
         return "\n".join([*upper, "", *lower, f"bar {bar}, off {off}, dice to play: {dice}"])
+
+
+def _checkers(count: Array) -> Array:
+    """float32[28, 4]: at least one, two and three checkers, and a quarter of those beyond three."""
+    return jnp.stack([count >= 1, count >= 2, count >= 3, jnp.maximum(count - 3, 0) / 4.0], axis=-1)
 
 
 def _turned(board: Any) -> Array:

@@ -52,6 +52,14 @@ class Board:
         """The observation of a seat; the public `observe` of pgx would warn."""
         return library._observe(state, seat)
 
+    def encode(self, observation: Array) -> Array:
+        """The planes of an observation of pgx."""
+        return observation
+
+    def certain(self, state: State) -> Array:
+        """As `Game.certain`, for games of chance."""
+        return jnp.bool_(False)
+
     def future(self, state: State) -> Any:
         """The fields on which the rest of the game depends."""
         raise NotImplementedError

@@ -9,11 +9,10 @@ by die and asks for neither, so `broken_rule` finds the turns that would be ille
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tabia.games.game import State
-from tabia.games.session import Session
 
 PASS = 0  # the action
 _BAR, _TRAY = 24, 26
@@ -109,16 +108,17 @@ def _sequences(board: tuple[int, ...], dice: tuple[int, ...]) -> list[Turn]:
     return list(found.values()) or [Turn((), board)]
 
 
-def broken_rule(session: Session, seat: int) -> str:
-    """The first turn of a seat that uses fewer dice than it could, or the smaller one; empty if there is none."""
+def broken_rule(states: Iterable[State], actions: Iterable[int]) -> str:
+    """The first turn that uses fewer dice than it could, or the smaller one; empty if there is none.
+
+    `states` are the positions of a game before its actions.
+    """
     board: tuple[int, ...] = ()
     dice: tuple[int, ...] = ()
     played: list[int] = []
-    for position, action in zip(session.positions, session.actions, strict=False):
-        if int(position.mover) != seat:
-            continue
-        if int(position.state._played_dice_num) == 0:
-            (board, dice), played = board_of(position.state), []
+    for state, action in zip(states, actions, strict=False):
+        if int(state._played_dice_num) == 0:
+            (board, dice), played = board_of(state), []
         if action // 6 != PASS:
             played.append(action)
         if len(played) == len(dice) or action // 6 == PASS:

@@ -150,8 +150,8 @@ class GnubgPlayer:
     def difference(self, line: Line, seed: int) -> str:
         """A turn that breaks the rules of the dice, which pgx does not enforce."""
         session = Session.replay(self.game, line.actions, seed=seed)
-        found = [backgammon.broken_rule(session, seat) for seat in range(2)]
-        return next(filter(None, found), "")
+        states = (base_state(self.game, position.state) for position in session.positions)
+        return backgammon.broken_rule(states, session.actions)
 
     def close(self) -> None:
         """End the process."""

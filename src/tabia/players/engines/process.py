@@ -178,8 +178,11 @@ class EngineProcess:
             status = self._process.wait(_FAREWELL)
         except subprocess.TimeoutExpired:
             return EngineEnded(f"{self._command.program} closed its output")
+        with suppress(OSError):  # nothing more to read: the reason often comes last
+            assert self._process.stderr is not None
+            self._take_errors(os.read(self._process.stderr.fileno(), _LONGEST_LINE))
         how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-        last = [line for line in self._transcript if line.startswith("!")][-1:]
+        last = [line for line in self._transcript if line.startswith("!") and line[2:].strip()][-1:]
         return EngineEnded(f"{self._command.program} {how}{f' ({last[0][2:]})' if last else ''}")
 
     def _note(self, mark: str, line: str) -> None:

@@ -24,6 +24,8 @@ from tabia.search.tree import ILLEGAL, View
 class Gumbel(Rule):
     """`considered_actions` are sampled at the root; `gumbel_scale` scales the Gumbel sample (0: none).
 
+    They are sampled from the prior mixed with `uniform_fraction` of a uniform distribution, so that a move which the
+    network has given up is tried again. The improved policy keeps the prior itself.
     With `rescale_values` completed values are rescaled to [0, 1] before scaling, the default of mctx (with
     value_scale 0.1).
     """
@@ -33,6 +35,7 @@ class Gumbel(Rule):
 
     considered_actions: int = 16
     gumbel_scale: float = 1.0
+    uniform_fraction: float = 0.0
     value_scale: float = 1.0
     maxvisit_init: float = 50.0
     rescale_values: bool = False
@@ -48,6 +51,8 @@ class Gumbel(Rule):
         gumbel = jnp.zeros(logits.shape)
         if self.gumbel_scale:
             gumbel = self.gumbel_scale * jax.random.gumbel(gumbel_key, logits.shape)
+        if self.uniform_fraction:
+            gumbel += uniform_bonus(logits, self.uniform_fraction)
         return logits, (gumbel, halving_schedule(self.considered_actions, logits > ILLEGAL / 2, simulations))
 
     def root_scores(self, node: View, root: Root, simulation: Array) -> Array:
@@ -88,6 +93,14 @@ class Gumbel(Rule):
     def sigma(self, node: View, values: Array) -> Array:
         """Values on the scale of logits; their weight grows with the visits."""
         return (self.maxvisit_init + node.visits.max(axis=-1, keepdims=True)) * self.value_scale * values
+
+
+def uniform_bonus(logits: Array, fraction: float) -> Array:
+    """What mixing a uniform distribution into the prior adds to its log-probabilities [B, A], 0 for illegal actions."""
+    legal = logits > ILLEGAL / 2
+    uniform = 1.0 / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
+    mixed = jnp.log((1.0 - fraction) * jnp.exp(logits) + fraction * uniform)
+    return jnp.where(legal, mixed - logits, 0.0)
 
 
 def _available(node: View, visits: Array) -> Array:

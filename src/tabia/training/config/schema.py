@@ -39,6 +39,8 @@ class SearchSettings:
     """Gumbel: added to the largest visit count; c_visit in the paper."""
     gumbel_scale: float = bounded(1.0, 0.0, 1e6)
     """Gumbel: scale of the Gumbel noise at the root; 0: no noise."""
+    uniform_fraction: float = bounded(0.0, 0.0, 1.0)
+    """Gumbel: fraction of a uniform distribution in the prior from which the actions at the root are sampled."""
     c: float = bounded(1.25, 0.0, 1e6)
     """PUCT: weight of the prior."""
     dirichlet_fraction: float = bounded(0.25, 0.0, 1.0)
