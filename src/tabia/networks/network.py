@@ -97,6 +97,13 @@ class Network:
         parts: tuple[Block | Head, ...] = (*self.trunk, *self.heads)
         return tuple(layer for part in parts for layer in part.layers)
 
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position's features in the widest layer and the one before it, in float32."""
+        height, width, _ = self.observation_shape
+        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.layers)
+        return 2 * 4 * widest
+
     @classmethod
     def of(cls, config: NetworkConfig, game: Game) -> Network:
         """The network for a game."""

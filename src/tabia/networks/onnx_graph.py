@@ -48,6 +48,7 @@ class GraphPass:
         self.folded = folded
         self.nodes: list[NodeProto] = []
         self.weights: dict[str, np.ndarray] = {}
+        self.scalars: list[str] = []
 
     def __call__(self, layer: Layer, x: Value) -> Value:
         """The layer as a convolution on boards, or as a product with its matrix."""
@@ -58,11 +59,9 @@ class GraphPass:
             name = f"{layer.name}.sum"
             return Value(self._add("Add", product, self._weight(f"{layer.name}.bias", bias), name=name), shape)
         window = kernel if layer.kernel else kernel[None, None]  # a dense layer on a board treats each cell alike
-        rows, columns = window.shape[:2]
-        before, after = ((rows - 1) // 2, (columns - 1) // 2), (rows // 2, columns // 2)
         weights = {"kernel": window.transpose(3, 2, 0, 1), "bias": bias}
         inputs = [self._weight(f"{layer.name}.{leaf}", array) for leaf, array in weights.items()]
-        return Value(self._add("Conv", x.name, *inputs, name=layer.name, pads=[*before, *after]), shape)
+        return Value(self._add("Conv", x.name, *inputs, name=layer.name, pads=padding(window.shape)), shape)
 
     def dropout(self, x: Value) -> Value:
         """Nothing is dropped."""
@@ -129,9 +128,21 @@ class GraphPass:
         return output
 
 
+def padding(window: Shape) -> list[int]:
+    """The rows and columns to add before and after a board, so that a convolution with this window keeps its size."""
+    rows, columns = window[:2]
+    return [(rows - 1) // 2, (columns - 1) // 2, rows // 2, columns // 2]
+
+
 def to_onnx(network: Network, folded: Folded, metadata: Mapping[str, str], *, version: str) -> ModelProto:
     """The model of a network with its folded weights; `version` is that of the program that writes it."""
-    run = GraphPass(folded)
+    model = to_model(network, GraphPass(folded), version=version)
+    helper.set_model_props(model, dict(metadata))
+    return model
+
+
+def to_model(network: Network, run: GraphPass, *, version: str = "") -> ModelProto:
+    """The model that a pass writes; scalars named in `run.scalars` are outputs too."""
     outputs = network.run(run, run.board(INPUT, network.observation_shape), auxiliary=False)
     run.output(outputs.logits, LOGITS)
     run.output(outputs.values, VALUES)
@@ -139,7 +150,11 @@ def to_onnx(network: Network, folded: Folded, metadata: Mapping[str, str], *, ve
         run.nodes,
         "tabia",
         inputs=[_numbers(INPUT, network.observation_shape)],
-        outputs=[_numbers(LOGITS, (network.num_actions,)), _numbers(VALUES, (network.num_players,))],
+        outputs=[
+            _numbers(LOGITS, (network.num_actions,)),
+            _numbers(VALUES, (network.num_players,)),
+            *(helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in run.scalars),
+        ],
         initializer=[numpy_helper.from_array(array, name) for name, array in run.weights.items()],
     )
     model = helper.make_model(
@@ -149,7 +164,6 @@ def to_onnx(network: Network, folded: Folded, metadata: Mapping[str, str], *, ve
         producer_name="tabia",
         producer_version=version,
     )
-    helper.set_model_props(model, dict(metadata))
     checker.check_model(model, full_check=True)
     return model
 
