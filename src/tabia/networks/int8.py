@@ -14,6 +14,7 @@ import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -110,7 +111,7 @@ def _evaluate(handle: Array, observations: Array) -> tuple[np.ndarray, np.ndarra
     return _networks[int(handle)].evaluate(np.asarray(observations))
 
 
-def _library():  # type: ignore[no-untyped-def]
+def _library() -> ModuleType:
     try:
         import onnx  # noqa: F401
         import onnxruntime

@@ -86,13 +86,13 @@ class Int8Pass(_MarkedPass):
     def __init__(self, folded: Folded, ranges: Sequence[tuple[float, float]]) -> None:
         super().__init__(folded)
         self._ranges = iter(ranges)
-        self._scales: dict[str, np.float32] = {}
+        self._scales: dict[str, np.ndarray] = {}
 
     def mark(self, name: str) -> str:
         low, high = next(self._ranges)
         low, high = min(low, 0.0), max(high, 0.0)  # zero must be exact: it is what padding adds
-        scale = np.float32(max(high - low, _SMALLEST) / _STEPS)
-        zero = np.uint8(np.clip(np.rint(-low / scale), 0, _STEPS))
+        scale = np.asarray(max(high - low, _SMALLEST) / _STEPS, np.float32)
+        zero = np.clip(np.rint(-low / scale), 0, _STEPS).astype(np.uint8)
         places = self._weight(f"{name}.scale", scale), self._weight(f"{name}.zero", zero)
         found = GraphPass._add(self, "DequantizeLinear", GraphPass._add(self, "QuantizeLinear", name, *places), *places)
         self._scales[found] = scale

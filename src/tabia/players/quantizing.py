@@ -19,6 +19,7 @@ from tabia.games.game import Game, State
 from tabia.networks import Folded, Network
 from tabia.networks.errors import NetworkError
 from tabia.networks.int8 import Int8Network, measuring_session
+from tabia.networks.layers import without_points
 from tabia.players.runs import Agent
 from tabia.players.spec import PlayerError
 from tabia.search.evaluators import step
@@ -76,9 +77,9 @@ def measure_ranges(game: Game, agent: Agent) -> list[tuple[float, float]]:
 
 def compare(game: Game, agent: Agent, quantized: Int8Network) -> Difference:
     """The mean differences on other games than those that gave the ranges."""
-    differences = []
+    folded, differences = without_points(agent.parameters), []
     for observations, legal in sample(game, agent.network, lambda seen: quantized.evaluate(seen)[0], seed=1):
-        exact = jax.device_get(_forward(agent.network, agent.parameters, observations))
+        exact = jax.device_get(_forward(agent.network, folded, observations))
         found = quantized.evaluate(observations)
         policies = [_softmax(np.where(legal, logits, -np.inf)) for logits, _ in (exact, found)]
         away = np.abs(policies[0] - policies[1]).sum(axis=-1).mean() / 2, np.abs(exact[1] - found[1]).mean()
