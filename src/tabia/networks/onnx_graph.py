@@ -44,6 +44,9 @@ class Value(NamedTuple):
 class GraphPass:
     """Collects the nodes and weights of a network; features are `Value`s."""
 
+    domains: tuple[tuple[str, int], ...] = (("", OPSET),)
+    """Where the operators come from, with their versions."""
+
     def __init__(self, folded: Folded) -> None:
         self.folded = folded
         self.nodes: list[NodeProto] = []
@@ -113,9 +116,9 @@ class GraphPass:
         """Give a value the name of an output."""
         self._add("Identity", x.name, name=name)
 
-    def _mean_and_max(self, x: Value, axes: list[int]) -> str:
+    def _mean_and_max(self, x: Value, axes: list[int], *, axis: int = 1) -> str:
         parts = [self._add(operator, x.name, axes=axes, keepdims=0) for operator in ("ReduceMean", "ReduceMax")]
-        return self._add("Concat", *parts, axis=1)
+        return self._add("Concat", *parts, axis=axis)
 
     def _weight(self, name: str, array: np.ndarray) -> str:
         self.weights[name] = np.ascontiguousarray(array)
@@ -159,7 +162,7 @@ def to_model(network: Network, run: GraphPass, *, version: str = "") -> ModelPro
     )
     model = helper.make_model(
         graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid(*domain) for domain in run.domains],
         ir_version=IR_VERSION,
         producer_name="tabia",
         producer_version=version,
