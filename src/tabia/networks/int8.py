@@ -14,6 +14,7 @@ import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -93,13 +94,12 @@ class Int8Forward:
     network: Network
 
     def __call__(self, handle: Array, observations: Array) -> tuple[Array, Array]:
-        batch = observations.shape[0]
-        shapes = (
-            jax.ShapeDtypeStruct((batch, self.network.num_actions), jnp.float32),
-            jax.ShapeDtypeStruct((batch, self.network.num_players), jnp.float32),
-        )
-        logits, values = jax.pure_callback(_evaluate, shapes, handle, observations.astype(jnp.float32))
-        return logits, values
+        # JAX spends 0.06 ms on every array that crosses: one goes to the host, and one comes back.
+        sent = jnp.concatenate([observations.astype(jnp.float32).ravel(), handle.astype(jnp.float32)[None]])
+        actions = self.network.num_actions
+        shape = jax.ShapeDtypeStruct((observations.shape[0], actions + self.network.num_players), jnp.float32)
+        both = jax.pure_callback(partial(_evaluate, self.network.observation_shape), shape, sent)
+        return both[:, :actions], both[:, actions:]
 
     @property
     def position_bytes(self) -> int:
@@ -107,8 +107,10 @@ class Int8Forward:
         return self.network.position_bytes
 
 
-def _evaluate(handle: Array, observations: Array) -> tuple[np.ndarray, np.ndarray]:
-    return _networks[int(handle)].evaluate(np.asarray(observations))
+def _evaluate(shape: tuple[int, int, int], sent: Array) -> np.ndarray:
+    numbers = np.asarray(sent)
+    network = _networks[int(numbers[-1])]
+    return np.concatenate(network.evaluate(numbers[:-1].reshape(-1, *shape)), axis=-1)
 
 
 def _library() -> ModuleType:
