@@ -155,3 +155,16 @@ def test_a_warm_cache_shortens_the_first_move() -> None:
     row = json.loads(result.stdout)
     assert row["agent"] == row["game"] == "tictactoe"
     assert 0 < row["warm"]["cpu"] < row["empty"]["cpu"]
+
+
+@pytest.mark.long
+def test_moves_are_measured_for_every_way_to_evaluate() -> None:
+    words = ["bench", "moves", "connect4-laptop", "--batch", "2", "--simulations", "4", "--repeats", "1", "--json"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["evaluation"] for row in rows] == ["plain convolutions", "default", "int8"]
+    assert rows[0]["ratio"] == rows[0]["cpu_ratio"] == 1.0
+    for row in rows:
+        assert row["ratio"] == pytest.approx(row["moves"] / rows[0]["moves"])
+        assert row["cpu_ratio"] == pytest.approx(rows[0]["cpu"] / row["cpu"])
