@@ -164,3 +164,15 @@ def test_recipes_are_measured_and_finished_runs_kept(tmp_path: Path) -> None:
     first, again = (json.loads(CliRunner().invoke(app, words).stdout) for _ in range(2))
     assert first == again
     assert first["game"] == "tictactoe" and first["games"] == 10 and 0.8 < first["agreement"] <= 1.0
+
+
+def test_moves_are_measured_for_every_way_to_evaluate() -> None:
+    words = ["bench", "moves", "connect4-laptop", "--batch", "2", "--simulations", "4", "--repeats", "1", "--json"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["evaluation"] for row in rows] == ["plain convolutions", "default", "int8"]
+    assert rows[0]["ratio"] == rows[0]["cpu_ratio"] == 1.0
+    for row in rows:
+        assert row["ratio"] == pytest.approx(row["moves"] / rows[0]["moves"])
+        assert row["cpu_ratio"] == pytest.approx(rows[0]["cpu"] / row["cpu"])

@@ -47,7 +47,7 @@ def run(names: Sequence[str] | None = None, *, batch: int = 256, repeats: int = 
         config = presets.make(name, **({"policy": "columns"} if name == "any_size" else {}))
         network = Network(config, *shape)
         variables = network.init(jax.random.key(0))
-        play = partial(_play, network, network.fold(variables, dtype), observations)
+        play = partial(_play, network, network.prepare(network.fold(variables, dtype)), observations)
         learn = partial(_learn, network, dtype, variables, observations)
         forward, training = (batch / taken for taken in seconds([play, learn], repeats, min))
         yield Row(

@@ -195,7 +195,7 @@ def _selfplay(plan: Plan, state: State, lanes: int) -> float:
 def _network(plan: Plan, state: State, batch: int) -> float:
     """One evaluation of a batch, in a compiled loop."""
     game, network, rounds = plan.game, plan.network, 16
-    weights = network.fold(playing(state), compute_type(plan.config.learner.precision))
+    weights = network.prepare(network.fold(playing(state), compute_type(plan.config.learner.precision)))
     seen = jax.vmap(partial(network.observe, game))(positions(game, batch, plies=0))
 
     @jax.jit

@@ -82,7 +82,7 @@ def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[SearchSpeed]:
     game = make("connect4")
     network = Network(tower(filters=64, blocks=5), game.observation_shape, game.num_actions, game.num_players)
     dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
-    parameters = network.fold(network.init(jax.random.key(0)), dtype)
+    parameters = network.prepare(network.fold(network.init(jax.random.key(0)), dtype))
     alone: dict[int, float] = {}
     for case in chosen:
         if case.network and case.batch not in alone:

@@ -84,7 +84,7 @@ def run(*, repeats: int = 3) -> Iterator[Row]:
 def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     settings = plan.config.selfplay
     search = make_search(plan.game, plan.network, plan.config.search, plan.config.search.simulations)
-    weights = plan.network.fold(playing(state), compute_type(plan.config.learner.precision))
+    weights = plan.network.prepare(plan.network.fold(playing(state), compute_type(plan.config.learner.precision)))
     roots = positions(plan.game, settings.games)
 
     @jax.jit

@@ -152,6 +152,47 @@ def leaves(
         )
 
 
+@app.command("moves")
+def moves(
+    agent: Annotated[str, typer.Argument(metavar="[AGENT]", help="An agent of the package.")] = "connect4",
+    batches: Annotated[
+        list[int] | None, typer.Option("--batch", min=1, help="Positions per call.", show_default="1, 8 and 32")
+    ] = None,
+    simulations: Annotated[int, typer.Option(min=1, help="Simulations per move.")] = 64,
+    repeats: Annotated[int, typer.Option(min=1, help="Calls of each kind, of which the shortest counts.")] = 7,
+    as_json: JsonLines = False,
+    out: ReportOut = None,
+) -> None:
+    """Measure moves per second of an agent on CPUs: with plain convolutions, by default, and in 8 bits.
+
+    The calls alternate. CPU time counts all threads. 8 bits need ONNX Runtime (the extra [bold]onnx[/]).
+
+    Examples:
+      [bold]tabia bench moves[/]
+      [bold]tabia bench moves othello --batch 1 --batch 32 --json[/]
+    """
+    from tabia.benchmarks import moves as benchmark
+
+    found = benchmark.run(agent, batches or benchmark.BATCHES, simulations=simulations, repeats=repeats)
+    rows = _collect(found, benchmark.METHOD, out, as_json=as_json)
+    if not as_json:
+        _print_table(
+            ("evaluation",),
+            ("batch", "moves/s", "ratio", "CPU, ms per move", "CPU ratio"),
+            (
+                (
+                    row.evaluation,
+                    str(row.batch),
+                    f"{row.moves:.1f}",
+                    f"{row.ratio:.2f}x",
+                    f"{1000 * row.cpu:.1f}",
+                    f"{row.cpu_ratio:.2f}x",
+                )
+                for row in rows
+            ),
+        )
+
+
 @app.command("rollouts")
 def rollouts(
     batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions that Tabia searches side by side.")] = 256,

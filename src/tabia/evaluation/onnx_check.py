@@ -14,6 +14,7 @@ from tabia.core.errors import TabiaError
 from tabia.evaluation import positions
 from tabia.games.game import Game, State
 from tabia.networks import Folded, Network
+from tabia.networks.layers import without_points
 from tabia.players.runs import Agent
 
 TOLERANCE = 1e-4
@@ -45,10 +46,10 @@ def compare(game: Game, agent: Agent, path: Path, *, count: int = 1000, seed: in
         raise TabiaError("The check needs ONNX Runtime: pip install 'tabia[onnx]'.") from None
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     found = positions.draw(game, count, seed=seed)
-    worst = np.zeros(2)
+    exact, worst = without_points(agent.parameters), np.zeros(2)
     for first in range(0, len(found), _BATCH):
         rows = np.arange(first, first + _BATCH) % len(found)  # one size of batch, so that one program is compiled
-        observations, *expected = _forward(game, agent.network, agent.parameters, found.rows(rows))
+        observations, *expected = _forward(game, agent.network, exact, found.rows(rows))
         found_logits, found_values = session.run(["logits", "values"], {"observation": np.asarray(observations)})
         logits, values = map(np.asarray, expected)
         relative = np.abs(found_logits - logits) / np.maximum(1, np.abs(logits))

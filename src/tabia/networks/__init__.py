@@ -6,6 +6,8 @@ blocks, heads       the parts of a network; each declares, applies and describes
 policy_heads        one logit per action
 value_heads         values of all seats, and auxiliary outputs for training
 passes, network     a pass of a batch through all parts; the network for one game
+winograd            convolutions with fewer products, on CPUs
+int8, quantize      networks and tensors in 8 bits; onnx_graph and onnx_int8 write the graphs
 manifest, weights   weights in files
 summary, picture    a network as a table and as an SVG
 """

@@ -26,8 +26,15 @@ EPSILON = 1e-5
 Shape = tuple[int, ...]
 LayerTree = dict[str, dict[str, Array]]  # "linear" or "norm" -> name -> array
 Tree = dict[str, LayerTree]  # layer's name -> its arrays
-FoldedLayer = dict[str, Array]  # "kernel", "bias"
+FoldedLayer = dict[str, Array]  # "kernel", "bias", and POINTS after `Network.prepare`
+POINTS = "points"
+"""The kernel of a convolution as `winograd.py` uses it."""
 Folded = dict[str, FoldedLayer]  # layer's name -> its arrays
+
+
+def without_points(folded: Folded) -> Folded:
+    """The same weights for plain convolutions, whose sums are the most exact."""
+    return {name: {leaf: array for leaf, array in leaves.items() if leaf != POINTS} for name, leaves in folded.items()}
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,16 @@ from tabia.networks.blocks import Block, make_trunk
 from tabia.networks.config import NetworkConfig
 from tabia.networks.errors import NetworkError
 from tabia.networks.heads import AuxiliaryHead, Head, HeadContext, PolicyHead
-from tabia.networks.layers import Folded, Layer, Tree
-from tabia.networks.passes import Features, InferencePass, Pass, TrainingPass, Variables
+from tabia.networks.layers import POINTS, Folded, Layer, Tree
+from tabia.networks.passes import Features, InferencePass, Pass, TrainingPass, Variables, WinogradPass
 from tabia.networks.planes import PLANES
 from tabia.networks.policy_heads import POLICIES
 from tabia.networks.value_heads import VALUES, ValueHead, make_auxiliary_heads
+from tabia.networks.winograd import chunk_size, fits, points_bytes, transform_kernel
 
+LEAST_FILTERS = 32
+"""On CPUs Winograd's method is used for convolutions with at least so many inputs and outputs."""
+_MOST_BYTES = 2**28  # of all points; they take up to eight times the memory of the kernels
 _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
 
@@ -97,6 +101,13 @@ class Network:
         parts: tuple[Block | Head, ...] = (*self.trunk, *self.heads)
         return tuple(layer for part in parts for layer in part.layers)
 
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position's features in the widest layer and the one before it, in float32."""
+        height, width, _ = self.observation_shape
+        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.layers)
+        return 2 * 4 * widest
+
     @classmethod
     def of(cls, config: NetworkConfig, game: Game) -> Network:
         """The network for a game."""
@@ -143,10 +154,30 @@ class Network:
             layer.name: layer.fold(params[layer.name], statistics.get(layer.name, {}), dtype) for layer in self.layers
         }
 
+    def prepare(self, folded: Folded) -> Folded:
+        """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method."""
+        if jax.default_backend() != "cpu" or jax.device_count() > 1:  # chunks of a split batch would be exchanged
+            return folded
+        height, width, _ = self.observation_shape
+        chosen = [layer for layer in self.layers if _gains_from_points(layer, folded[layer.name]["kernel"])]
+        if sum(points_bytes(layer.kernel_shape, height, width) for layer in chosen) > _MOST_BYTES:
+            return folded
+        more = {layer.name: transform_kernel(folded[layer.name]["kernel"], height, width) for layer in chosen}
+        return {name: leaves | ({POINTS: more[name]} if name in more else {}) for name, leaves in folded.items()}
+
     def forward(self, folded: Folded, observations: Array) -> tuple[Array, Array]:
         """Logits float32[B, A] and values float32[B, P] for observations [B, H, W, C]; for any compiled loop."""
-        outputs = self.run(InferencePass(folded), observations, auxiliary=False)
-        return outputs.logits, outputs.values
+        chunk = chunk_size(observations.shape[0]) if any(POINTS in layer for layer in folded.values()) else 0
+        if not chunk:
+            outputs = self.run(InferencePass(folded), observations, auxiliary=False)
+            return outputs.logits, outputs.values
+
+        def forward(part: Array) -> tuple[Array, Array]:
+            outputs = self.run(WinogradPass(folded), part.transpose(1, 2, 0, 3), auxiliary=False)
+            return outputs.logits, outputs.values
+
+        logits, values = jax.lax.map(forward, observations.reshape(-1, chunk, *observations.shape[1:]))
+        return logits.reshape(-1, self.num_actions), values.reshape(-1, self.num_players)
 
     def run(self, run: Pass[Features], x: Features, *, auxiliary: bool = True) -> OutputsOf[Features]:
         """The outputs for observations x [B, H, W, C], in a pass of any kind."""
@@ -204,6 +235,11 @@ def _init(layers: tuple[Layer, ...], key: Array) -> Variables:
         if layer.norm:
             variables.statistics[layer.name] = statistics
     return variables
+
+
+def _gains_from_points(layer: Layer, kernel: Array) -> bool:
+    wide = min(layer.inputs, layer.outputs) >= LEAST_FILTERS
+    return wide and fits(layer.window) and kernel.dtype == jnp.float32 and not layer.exact
 
 
 def _check(network: Network) -> None:

@@ -44,10 +44,14 @@ class Value(NamedTuple):
 class GraphPass:
     """Collects the nodes and weights of a network; features are `Value`s."""
 
+    domains: tuple[tuple[str, int], ...] = (("", OPSET),)
+    """Where the operators come from, with their versions."""
+
     def __init__(self, folded: Folded) -> None:
         self.folded = folded
         self.nodes: list[NodeProto] = []
         self.weights: dict[str, np.ndarray] = {}
+        self.scalars: list[str] = []
 
     def __call__(self, layer: Layer, x: Value) -> Value:
         """The layer as a convolution on boards, or as a product with its matrix."""
@@ -58,11 +62,9 @@ class GraphPass:
             name = f"{layer.name}.sum"
             return Value(self._add("Add", product, self._weight(f"{layer.name}.bias", bias), name=name), shape)
         window = kernel if layer.kernel else kernel[None, None]  # a dense layer on a board treats each cell alike
-        rows, columns = window.shape[:2]
-        before, after = ((rows - 1) // 2, (columns - 1) // 2), (rows // 2, columns // 2)
         weights = {"kernel": window.transpose(3, 2, 0, 1), "bias": bias}
         inputs = [self._weight(f"{layer.name}.{leaf}", array) for leaf, array in weights.items()]
-        return Value(self._add("Conv", x.name, *inputs, name=layer.name, pads=[*before, *after]), shape)
+        return Value(self._add("Conv", x.name, *inputs, name=layer.name, pads=padding(window.shape)), shape)
 
     def dropout(self, x: Value) -> Value:
         """Nothing is dropped."""
@@ -114,9 +116,9 @@ class GraphPass:
         """Give a value the name of an output."""
         self._add("Identity", x.name, name=name)
 
-    def _mean_and_max(self, x: Value, axes: list[int]) -> str:
+    def _mean_and_max(self, x: Value, axes: list[int], *, axis: int = 1) -> str:
         parts = [self._add(operator, x.name, axes=axes, keepdims=0) for operator in ("ReduceMean", "ReduceMax")]
-        return self._add("Concat", *parts, axis=1)
+        return self._add("Concat", *parts, axis=axis)
 
     def _weight(self, name: str, array: np.ndarray) -> str:
         self.weights[name] = np.ascontiguousarray(array)
@@ -129,9 +131,21 @@ class GraphPass:
         return output
 
 
+def padding(window: Shape) -> list[int]:
+    """The rows and columns to add before and after a board, so that a convolution with this window keeps its size."""
+    rows, columns = window[:2]
+    return [(rows - 1) // 2, (columns - 1) // 2, rows // 2, columns // 2]
+
+
 def to_onnx(network: Network, folded: Folded, metadata: Mapping[str, str], *, version: str) -> ModelProto:
     """The model of a network with its folded weights; `version` is that of the program that writes it."""
-    run = GraphPass(folded)
+    model = to_model(network, GraphPass(folded), version=version)
+    helper.set_model_props(model, dict(metadata))
+    return model
+
+
+def to_model(network: Network, run: GraphPass, *, version: str = "") -> ModelProto:
+    """The model that a pass writes; scalars named in `run.scalars` are outputs too."""
     outputs = network.run(run, run.board(INPUT, network.observation_shape), auxiliary=False)
     run.output(outputs.logits, LOGITS)
     run.output(outputs.values, VALUES)
@@ -139,17 +153,20 @@ def to_onnx(network: Network, folded: Folded, metadata: Mapping[str, str], *, ve
         run.nodes,
         "tabia",
         inputs=[_numbers(INPUT, network.observation_shape)],
-        outputs=[_numbers(LOGITS, (network.num_actions,)), _numbers(VALUES, (network.num_players,))],
+        outputs=[
+            _numbers(LOGITS, (network.num_actions,)),
+            _numbers(VALUES, (network.num_players,)),
+            *(helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in run.scalars),
+        ],
         initializer=[numpy_helper.from_array(array, name) for name, array in run.weights.items()],
     )
     model = helper.make_model(
         graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid(*domain) for domain in run.domains],
         ir_version=IR_VERSION,
         producer_name="tabia",
         producer_version=version,
     )
-    helper.set_model_props(model, dict(metadata))
     checker.check_model(model, full_check=True)
     return model
 

@@ -16,8 +16,9 @@ from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
+from tabia.networks import winograd
 from tabia.networks.errors import NetworkError
-from tabia.networks.layers import Folded, Layer, Shape, Tree
+from tabia.networks.layers import POINTS, Folded, Layer, Shape, Tree
 
 
 class Variables(NamedTuple):
@@ -169,6 +170,45 @@ class InferencePass(_ArrayOperations):
     def __call__(self, layer: Layer, x: Array) -> Array:
         """The folded layer's output."""
         return layer.infer(self.folded[layer.name], x)
+
+
+class WinogradPass(_ArrayOperations):
+    """Layers at inference with the batch after the board, x [H, W, B, F], as `winograd.py` needs it."""
+
+    def __init__(self, folded: Folded) -> None:
+        self.folded = folded
+
+    def __call__(self, layer: Layer, x: Array) -> Array:
+        """The folded layer's output; a convolution without points is a product with all cells of its window."""
+        folded = self.folded[layer.name]
+        kernel, bias = folded["kernel"], folded["bias"]
+        if POINTS in folded:
+            y = winograd.convolve(x, folded[POINTS], layer.window)
+        else:
+            y = (_windows(x, layer.window) if layer.kernel > 1 else x) @ kernel.reshape(-1, layer.outputs)
+        return y + bias.reshape((1,) * (y.ndim - 1) + (-1,))
+
+    def add_to_cells(self, x: Array, y: Array) -> Array:
+        return x + y[None, None]
+
+    def pool(self, x: Array) -> Array:
+        return jnp.concatenate([x.mean(axis=(0, 1)), x.max(axis=(0, 1))], axis=-1)
+
+    def pool_columns(self, x: Array) -> Array:
+        return jnp.concatenate([x.mean(axis=0), x.max(axis=0)], axis=-1).swapaxes(0, 1)
+
+    def flatten(self, x: Array) -> Array:
+        board = x.ndim == 4
+        return super().flatten(x.transpose(2, 0, 1, 3) if board else x)
+
+
+def _windows(x: Array, window: tuple[int, ...]) -> Array:
+    """The features of all cells of each cell's window, [H, W, B, F] -> [H, W, B, rows * columns * F]."""
+    (height, width), (rows, columns) = x.shape[:2], window
+    sides = [((size - 1) // 2, size // 2) for size in window]
+    wide = jnp.pad(x, [*sides, (0, 0), (0, 0)])
+    places = [(row, column) for row in range(rows) for column in range(columns)]
+    return jnp.concatenate([wide[row : row + height, column : column + width] for row, column in places], axis=-1)
 
 
 class ShapePass(_ArrayOperations):

@@ -121,6 +121,7 @@ def _network(game: Game, options: Options) -> Player:
         game,
         runs.from_spec(game, options.spec, options),
         symmetries=options.flag("symmetries", False),
+        int8=options.flag("int8", False),
         name=str(options.spec),
     )
 
@@ -141,6 +142,7 @@ def _az(game: Game, options: Options) -> Player:
         rule=rule,
         winning_moves_first=options.flag(winning, False) if options.given(winning) else None,
         symmetries=options.flag("symmetries", False),
+        int8=options.flag("int8", False),
         rollout_weight=options.number("rollout_weight", 0.0, low=0.0, high=1.0),
         **tree,
         name=str(options.spec),

@@ -9,6 +9,7 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.games.registry import is_own
 from tabia.networks import Folded, Network
+from tabia.networks.int8 import Int8Forward
 from tabia.search import Rule, Search
 from tabia.search.evaluators import Evaluate, Mix, Rollout, WinningMovesFirst
 from tabia.search.evaluators import Network as NetworkEvaluator
@@ -25,6 +26,7 @@ def build_search(
     simulations: int,
     winning_moves_first: bool = False,
     symmetries: bool = False,
+    int8: bool = False,
     rollout_weight: float = 0.0,
     leaves: int = 1,
     transpositions: bool = False,
@@ -37,11 +39,12 @@ def build_search(
 
     - `winning_moves_first`: every leaf is checked for actions that win at once;
     - `symmetries`: the network averages over all symmetries of the board;
+    - `int8`: the parameters are the handle of an `Int8Network` instead of weights;
     - `rollout_weight`: the weight of a random rollout in each leaf's value;
     - the other settings are those of `Search`.
     """
     if isinstance(evaluate, Network):
-        evaluate = network_evaluator(game, evaluate, symmetries=symmetries)
+        evaluate = network_evaluator(game, evaluate, symmetries=symmetries, int8=int8)
     if rollout_weight:
         evaluate = Mix(evaluate, Rollout(game), rollout_weight)
     if winning_moves_first:
@@ -60,9 +63,12 @@ def build_search(
     )
 
 
-def network_evaluator(game: Game, network: Network, *, symmetries: bool = False) -> NetworkEvaluator:
-    """A network as an evaluator; its folded weights are the parameters."""
-    return NetworkEvaluator(game, Forward(network), symmetries, Observe(network, game))
+def network_evaluator(
+    game: Game, network: Network, *, symmetries: bool = False, int8: bool = False
+) -> NetworkEvaluator:
+    """A network as an evaluator; its folded weights are the parameters, with `int8` the handle of an `Int8Network`."""
+    forward = Int8Forward(network) if int8 else Forward(network)
+    return NetworkEvaluator(game, forward, symmetries, Observe(network, game))
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,7 @@ class Forward:
     @property
     def position_bytes(self) -> int:
         """Bytes of one position's features in the widest layer and the one before it."""
-        height, width, _ = self.network.observation_shape
-        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.network.layers)
-        return 2 * 4 * widest
+        return self.network.position_bytes
 
 
 def can_search_winning_moves(game: Game) -> bool:

@@ -7,10 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jax import Array
+
 from tabia.games.game import Game
 from tabia.networks import Folded
+from tabia.networks.int8 import Int8Network
 from tabia.players import runs
 from tabia.players.final_moves import FINAL_MOVES, MAX_ROBUST, SECURE, Final, Secure
+from tabia.players.quantizing import quantize
 from tabia.players.rule_options import Defaults, write_rule
 from tabia.players.runs import Agent
 from tabia.players.search import build_search, can_search_winning_moves
@@ -146,6 +150,7 @@ class AlphaZeroPlayer(_WithFinalMove):
     - `rule`: the selection rule; the default is Gumbel without noise, or Puct if the search may stop early;
     - `winning_moves_first`: check every leaf for actions that win at once; the default depends on the game;
     - `symmetries`: average the network over all symmetries of the board;
+    - `int8`: evaluate the network in 8-bit integers with ONNX Runtime, on CPUs;
     - `rollout_weight`: the weight of a random rollout in each leaf's value;
     - `final`, `secure_a`, `ties`, `transpositions`, `cut_loops`, `reuse_tree`, `proven_values`, `leaves`: as in
       `MCTSPlayer`.
@@ -160,6 +165,7 @@ class AlphaZeroPlayer(_WithFinalMove):
     rule: Rule | None = None
     winning_moves_first: bool | None = None
     symmetries: bool = False
+    int8: bool = False
     rollout_weight: float = 0.0
     final: str = "recommended"
     secure_a: float = 1.0
@@ -171,9 +177,12 @@ class AlphaZeroPlayer(_WithFinalMove):
     leaves: int = 1
     name: str = field(default="", compare=False)
     agent: Agent = field(init=False)
+    _quantized: Int8Network | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", runs.find_agent(self.game, self.source))
+        if self.int8:
+            object.__setattr__(self, "_quantized", quantize(self.game, self.agent, self.spec))
         if self.rule == self._default_rule:  # so that players which choose alike are equal
             object.__setattr__(self, "rule", None)
         self._check()
@@ -183,12 +192,14 @@ class AlphaZeroPlayer(_WithFinalMove):
         options: dict[str, Any] = {"simulations": self.simulations, "seconds": self.seconds, "seed": self.agent.seed}
         if self.rule is not None:
             options |= write_rule(self.rule, self._default_rule, AZ_DEFAULTS)
-        options |= _changed(self, "until_agreed", "winning_moves_first", "symmetries", "rollout_weight", *_COMMON)
+        options |= _changed(
+            self, "until_agreed", "winning_moves_first", "symmetries", "int8", "rollout_weight", *_COMMON
+        )
         return self.name or spec_text("az", options, what=self.agent.source)
 
     @property
-    def parameters(self) -> Folded:
-        return self.agent.parameters
+    def parameters(self) -> Folded | Array:
+        return self._quantized.handle if self._quantized else self.agent.parameters
 
     @cached_property
     def search(self) -> Search:
@@ -199,6 +210,7 @@ class AlphaZeroPlayer(_WithFinalMove):
             rule=self.rule or self._default_rule,
             winning_moves_first=can_search_winning_moves(self.game) if winning is None else winning,
             symmetries=self.symmetries,
+            int8=self.int8,
             rollout_weight=self.rollout_weight,
             **_search_options(self, default=64),
         )

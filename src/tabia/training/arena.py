@@ -72,7 +72,7 @@ def _run_search(plan: Plan, simulations: int) -> Search:
 _SEARCHES = {"gumbel": _gumbel_search, "run": _run_search}
 
 
-_folded = jax.jit(lambda network, variables: network.fold(variables), static_argnums=0)
+_folded = jax.jit(lambda network, variables: network.prepare(network.fold(variables)), static_argnums=0)
 
 
 def play_match(

@@ -109,7 +109,7 @@ def _begin(selfplay: SelfPlay, key: Array) -> Lanes:
 def _play(
     selfplay: SelfPlay, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None
 ) -> tuple[Lanes, Plies]:
-    weights = selfplay.network.fold(variables, compute_type(selfplay.precision))
+    weights = selfplay.network.prepare(selfplay.network.fold(variables, compute_type(selfplay.precision)))
     pool_key, play_key = jax.random.split(key)
     pool = new_games(selfplay, pool_key, weights)
     if revisits is not None:

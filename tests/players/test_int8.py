@@ -1,0 +1,83 @@
+"""Networks in 8-bit integers: close to float32, inside compiled searches, and refused where they cannot work."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tabia import games, players
+from tabia.networks import Network
+from tabia.networks.int8 import Int8Forward
+from tabia.networks.presets import tower
+from tabia.players import quantizing
+from tabia.players.network import NetworkPlayer
+from tabia.players.quantizing import compare
+from tabia.players.runs import Agent
+from tabia.players.spec import PlayerError
+
+SPEC = "network:connect4-laptop,int8=true"
+
+
+@pytest.fixture(scope="module")
+def player() -> NetworkPlayer:
+    made = players.make(SPEC, games.make("connect4"))
+    assert isinstance(made, NetworkPlayer)
+    return made
+
+
+def test_a_trained_network_stays_close_to_float32(player: NetworkPlayer) -> None:
+    assert player.spec == SPEC and player._quantized is not None
+    found = compare(player.game, player.agent, player._quantized)
+    assert 0 < found.policy < quantizing.TOLERANCE and 0 < found.values < quantizing.TOLERANCE
+
+
+def test_compiled_programs_give_the_outputs_of_the_session(player: NetworkPlayer) -> None:
+    assert player._quantized is not None
+    game, handle = player.game, player._quantized.handle
+    seen = np.stack([game.observe(game.init(jax.random.key(0)))] * 3)
+    found = jax.jit(Int8Forward(player.agent.network))(handle, seen)
+    for one, other in zip(found, player._quantized.evaluate(seen), strict=True):
+        np.testing.assert_array_equal(one, other)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 3))
+    choice = player.choose(states, jax.random.key(0))
+    assert choice.values is not None
+    np.testing.assert_array_equal(choice.values, found[1])  # seat 0 moves
+
+
+def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "onnxruntime":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(
+        PlayerError, match=r"^az:connect3,int8=true: 8 bits need ONNX Runtime: install tabia\[onnx\]\.$"
+    ):
+        players.make("az:connect3,int8=true", games.make("connect3"))
+
+
+def test_network_without_wide_convolutions_is_refused() -> None:
+    with pytest.raises(PlayerError, match="wide convolutions; this network has none"):
+        players.make("az:tictactoe,int8=true", games.make("tictactoe"))
+
+
+def test_disagreement_with_float32_is_refused(player: NetworkPlayer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantizing, "TOLERANCE", 1e-6)
+    with pytest.raises(PlayerError, match=r"in 8 bits the policy differs by 0\.0\d+ and .* Omit int8\.$"):
+        players.make(SPEC, games.make("connect4"))
+
+
+def test_graph_of_other_activations_and_heads_runs_in_8_bits() -> None:
+    game = games.make("tictactoe")
+    config = tower(16, 1).changed(activation="leaky_relu", pool_every=1, policy="cells")
+    network = Network.of(config, game)
+    agent = Agent(network, network.fold(network.init(jax.random.key(0))))
+    made = quantizing.quantize(game, agent, "az")
+    assert compare(game, agent, made).holds
