@@ -144,7 +144,7 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
         os.kill(running.process.pid, signal.SIGINT)
         printed = running.process.communicate(timeout=30)[0]
         assert running.process.returncode == 128 + signal.SIGINT
-        assert time.monotonic() - started < 2.0 or os.getloadavg()[0] > 2
+        assert time.monotonic() - started < 20.0  # a second on a machine that does nothing else
         address = f"Tabia is at http://127.0.0.1:{port}/ (Ctrl-C stops it)."
         assert printed.splitlines() == [address, "tabia: interrupted. All moves are saved."]
         assert not (tmp_path / "server.json").exists()

@@ -301,7 +301,7 @@ def _stop_with_open_connections(server: Served, chain: Path, cookie: str, game: 
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1012, "restarting")
     assert server.process.wait(timeout=30) == 0
-    assert time.monotonic() - started < 5.0 or os.getloadavg()[0] > 2
+    assert time.monotonic() - started < 20.0  # a second on a machine that does nothing else
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", server.port), timeout=5)
 
