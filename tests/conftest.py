@@ -1,6 +1,7 @@
 """Strict settings for all tests: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 import tabia  # noqa: F401  sets up JAX, so that workers share compiled programs
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, whose jobs ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that tests interrupt would inherit it
 
 _MOST_MAPPINGS = 30_000  # Linux allows a process 65,530 by default; LLVM crashes where one more is refused
 

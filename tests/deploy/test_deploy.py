@@ -125,7 +125,7 @@ def test_a_slurm_job_starts_ray_on_every_node_with_a_token_and_ends_with_the_sta
 def test_the_signal_before_the_end_of_a_slurm_job_reaches_the_command(job: Path) -> None:
     (job / "keep-running").touch()
     running = start(job)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while not any(call.startswith("tabia") for call in calls(job)):
         assert time.monotonic() < until and running.poll() is None
         time.sleep(0.05)

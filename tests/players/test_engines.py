@@ -123,7 +123,7 @@ def test_a_fault_loses_the_game_and_the_match_goes_on(
 
 
 def _limit(reason: str) -> int:
-    """Seconds for a reply: few where they must pass, but enough to start the engine; many where another fault counts."""
+    """Seconds for a reply: few where they must pass, but enough to start an engine; many where they must not."""
     return 3 if "did not answer" in reason else 60
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,12 +57,10 @@ def _following(club: Club) -> int:
 
 
 def _until(condition: Any) -> None:
-    deadline = threading.Event()
-    for _ in range(500):
-        if condition():
-            return
-        deadline.wait(0.01)
-    raise AssertionError("It did not happen.")
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until, "It did not happen."
+        time.sleep(0.01)
 
 
 def test_a_stream_has_the_whole_game_first_and_ends_with_it(club: Club) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tabia.server.launch import listen
+from tests.server.running import free_port
 
 GAME = "tictactoe"
 
@@ -84,12 +85,6 @@ def _answering(process: subprocess.Popen[str], data: Path) -> Running:
         except (OSError, ValueError, http.client.HTTPException):
             time.sleep(0.05)
     raise AssertionError("The server did not start.")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def play_until_killed(running: Running, rng: random.Random) -> dict[str, Any]:

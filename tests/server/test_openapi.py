@@ -124,10 +124,9 @@ def test_the_description_is_served(running: Running) -> None:
     connection.close()
 
 
-def ask_everything(running: Running, examples: int, seconds: float) -> int:
+def ask_everything(running: Running, examples: int) -> int:
     """Ask every operation for up to so many generated cases; returns how many were answered."""
     schema, asked = schemathesis.openapi.from_dict(running.described), 0
-    until = time.monotonic() + seconds
     operations = [found.ok() for found in schema.get_all_operations()]
     for operation in operations:
         if operation.path in ENDLESS:
@@ -144,8 +143,6 @@ def ask_everything(running: Running, examples: int, seconds: float) -> int:
         @given(case=operation.as_strategy(), known=some.booleans())
         def check(case: Any, known: bool) -> None:
             nonlocal asked
-            if time.monotonic() > until:
-                return
             if known:
                 _name_what_exists(case, running)
             headers = {"cookie": running.cookie}
@@ -153,7 +150,6 @@ def ask_everything(running: Running, examples: int, seconds: float) -> int:
             asked += 1
 
         check()
-    assert time.monotonic() < until or seconds < 60, "not every operation was asked"
     return asked
 
 
@@ -166,9 +162,9 @@ def _name_what_exists(case: Any, running: Running) -> None:
 
 
 def test_answers_are_as_described(running: Running) -> None:
-    assert ask_everything(running, examples=4, seconds=10) > 100
+    assert ask_everything(running, examples=2) > 100
 
 
 @pytest.mark.long
 def test_answers_are_as_described_for_long(running: Running) -> None:
-    assert ask_everything(running, examples=300, seconds=1800) > 5000
+    assert ask_everything(running, examples=300) > 5000

@@ -209,7 +209,7 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
         return found
 
     with ThreadPoolExecutor(1) as pool:  # Playwright may keep a loop running in this thread
-        found = pool.submit(lambda: run(asyncio.wait_for(follow(), 20))).result()
+        found = pool.submit(lambda: run(asyncio.wait_for(follow(), 120))).result()
     assert [(name, content.get("iteration")) for name, content in found] == [
         ("metrics", 3),
         ("state", 3),
