@@ -7,10 +7,17 @@ from pathlib import Path
 
 import jax
 import pytest
+from hypothesis import HealthCheck, settings
 
 import tabia  # noqa: F401  sets up JAX, so that workers share compiled programs
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Hypothesis would otherwise draw other examples in every run, and fail a test whose example takes 0.2 s.
+settings.register_profile(
+    "tabia", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tabia")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, whose jobs ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that tests interrupt would inherit it
