@@ -132,9 +132,6 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
             acknowledged.append(play_until_killed(running, rng))
     with serving(tmp_path, port) as running:
         check_kept(running, acknowledged)
-        acknowledged.append(play_until_killed(running, rng))
-    with serving(tmp_path, port) as running:
-        check_kept(running, acknowledged)
         started = time.monotonic()
         os.kill(running.process.pid, signal.SIGINT)
         printed = running.process.communicate(timeout=30)[0]
