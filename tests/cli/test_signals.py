@@ -54,13 +54,13 @@ class Process:
 
     def wait_until_handled(self) -> None:
         """Wait until the command handles signals; Python itself does not catch SIGTERM."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until and self.process.poll() is None:
             caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
             if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
                 return
             time.sleep(0.005)
-        raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=60)}")
+        raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=300)}")
 
     def wait_for(self, text: str) -> None:
         """Wait until the process prints this line."""
@@ -226,7 +226,7 @@ def test_a_game_in_the_terminal_is_saved_and_can_be_loaded(tmp_path: Path, monke
     process.process.stdin.write("b2\n")
     process.process.stdin.flush()
     saved = tmp_path / "state" / "tabia" / "last-game.txt"
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not saved.exists() and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(0.5)
@@ -307,7 +307,7 @@ def test_hide_control_echo_can_be_undone() -> None:
     master, terminal = os.openpty()
     words = [sys.executable, "-c", CONTROL_ECHO]
     done = subprocess.run(
-        words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, timeout=60, check=False
+        words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, timeout=300, check=False
     )
     os.close(master)
     os.close(terminal)

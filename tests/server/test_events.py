@@ -38,7 +38,7 @@ class Reading:
         self.text = person.client.get(f"/api/v1/{path}").text  # the test client returns a stream once it has ended
 
     def ended(self) -> str:
-        self._thread.join(20)
+        self._thread.join(120)
         assert not self._thread.is_alive()
         return self.text
 

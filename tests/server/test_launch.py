@@ -33,7 +33,7 @@ class Running:
     port: int
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
             headers = {"content-type": "application/json"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
@@ -69,13 +69,13 @@ def serving(data: Path, port: int) -> Iterator[Running]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         assert process.stdout is not None
         process.stdout.close()
 
 
 def _answering(process: subprocess.Popen[str], data: Path) -> Running:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         assert process.poll() is None, process.stdout and process.stdout.read()
         try:
@@ -95,7 +95,7 @@ def play_until_killed(running: Running, rng: random.Random) -> dict[str, Any]:
         if state["status"] == "over":
             break
     os.kill(running.process.pid, signal.SIGKILL)
-    running.process.wait(timeout=30)
+    running.process.wait(timeout=120)
     return state
 
 
@@ -119,7 +119,7 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
     rng, port, acknowledged = random.Random(7), free_port(), list[dict[str, Any]]()
     with serving(tmp_path, port) as running:
         assert running.port == port
-        second = subprocess.run(command(tmp_path, port), capture_output=True, text=True, timeout=120, check=False)
+        second = subprocess.run(command(tmp_path, port), capture_output=True, text=True, timeout=300, check=False)
         assert second.returncode == 0
         assert second.stdout == f"Tabia runs already at http://127.0.0.1:{port}/.\n"
         acknowledged.append(play_until_killed(running, rng))
@@ -134,7 +134,7 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
         check_kept(running, acknowledged)
         started = time.monotonic()
         os.kill(running.process.pid, signal.SIGINT)
-        printed = running.process.communicate(timeout=30)[0]
+        printed = running.process.communicate(timeout=120)[0]
         assert running.process.returncode == 128 + signal.SIGINT
         assert time.monotonic() - started < 20.0  # a second on a machine that does nothing else
         address = f"Tabia is at http://127.0.0.1:{port}/ (Ctrl-C stops it)."

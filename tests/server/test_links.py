@@ -302,16 +302,16 @@ def test_games_that_wait_for_the_disk_share_one_commit(tmp_path: Path) -> None:
     ]
     futures = [writer.save(game) for game in games]
     queued.set()
-    numbers = [future.result(20).finished for future in futures]
+    numbers = [future.result(120).finished for future in futures]
     assert sorted(numbers) == list(range(1, 61)) and len(commits) <= 10
 
     def fail(connection: sql.Connection, saved: Saved) -> None:
         raise RuntimeError("bad")
 
     bad, good = writer.save(games[0], fail), [writer.save(game) for game in games[1:5]]
-    assert all(future.result(20).id for future in good)
+    assert all(future.result(120).id for future in good)
     with pytest.raises(RuntimeError, match="bad"):
-        bad.result(20)
+        bad.result(120)
     writer.close()
     assert {saved.id for saved in store.listed(limit=100)} == {game.id for game in games}
     with pytest.raises(Unavailable, match="stopping"):

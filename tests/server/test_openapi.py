@@ -84,7 +84,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _guest(port: int) -> tuple[str, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     body = json.dumps(
         {"game": "tictactoe", "seats": [{"kind": "human"}, {"kind": "agent", "agent": "classical:random"}]}
     )
@@ -117,7 +117,7 @@ def test_every_route_of_the_api_is_described_with_its_answer(running: Running) -
 
 def test_the_description_is_served(running: Running) -> None:
     with_host = running.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(with_host, timeout=30)
+    connection = http.client.HTTPConnection(with_host, timeout=120)
     connection.request("GET", PATH)
     answer = connection.getresponse()
     assert answer.status == 200 and json.loads(answer.read()) == running.described
@@ -146,7 +146,7 @@ def ask_everything(running: Running, examples: int) -> int:
             if known:
                 _name_what_exists(case, running)
             headers = {"cookie": running.cookie}
-            case.call_and_validate(base_url=running.url, headers=headers, checks=CHECKS, timeout=60)
+            case.call_and_validate(base_url=running.url, headers=headers, checks=CHECKS, timeout=120)
             asked += 1
 
         check()
