@@ -1,17 +1,30 @@
 """Strict settings for all tests: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import jax
 import pytest
+from hypothesis import HealthCheck, settings
 
 import tabia  # noqa: F401  sets up JAX, so that workers share compiled programs
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-_MOST_MAPPINGS = 30_000  # Linux allows a process 65,530 by default; LLVM crashes where one more is refused
+# Hypothesis would otherwise draw other examples in every run, and fail a test whose example takes 0.2 s.
+settings.register_profile(
+    "tabia", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tabia")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, whose jobs ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that tests interrupt would inherit it
+
+# Linux allows a process 65,530 by default, and LLVM crashes where one more is refused. Memory ends earlier: compiled as
+# in `make test`, programs with so many mappings take about 3 GB.
+_MOST_MAPPINGS = 15_000
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -20,7 +20,8 @@ from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import RunDirectory
 from tabia.training.training import Training
 
-SECONDS, TRAINING_SECONDS = 2.0, 15.0
+SECONDS, TRAINING_SECONDS = 2.0, 15.0  # on a machine that does nothing else: the long tests hold commands to it
+PATIENCE = 30.0  # what a busy machine gets; every command runs for minutes if it is not interrupted
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 GAMES = Path("games.txt")
 COMMANDS = {  # each runs for minutes
@@ -53,13 +54,13 @@ class Process:
 
     def wait_until_handled(self) -> None:
         """Wait until the command handles signals; Python itself does not catch SIGTERM."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until and self.process.poll() is None:
             caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
             if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
                 return
             time.sleep(0.005)
-        raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=60)}")
+        raise AssertionError(f"no handler of SIGTERM: {self.process.communicate(timeout=300)}")
 
     def wait_for(self, text: str) -> None:
         """Wait until the process prints this line."""
@@ -72,7 +73,7 @@ class Process:
         start = time.monotonic()
         self.process.send_signal(number)
         try:
-            self.process.wait(3 * TRAINING_SECONDS)  # before stdin is closed, which also ends some commands
+            self.process.wait(2 * PATIENCE)  # before stdin is closed, which also ends some commands
             stdout, stderr = self.process.communicate()
         except subprocess.TimeoutExpired:
             self.process.kill()
@@ -85,22 +86,25 @@ def moments(count: int, last: float) -> Iterator[tuple[str, signal.Signals, floa
     dice = random.Random(count)
     for number in range(count):
         command = [*COMMANDS][number % len(COMMANDS)]
-        yield command, (signal.SIGINT, signal.SIGTERM)[number // len(COMMANDS) % 2], dice.uniform(0.0, last)
+        signals = (signal.SIGINT, signal.SIGTERM)
+        yield command, signals[(number + number // len(COMMANDS)) % 2], dice.uniform(0.0, last)
 
 
-def interrupt(command: str, number: signal.Signals, moment: float, cwd: Path) -> None:
+def interrupt(command: str, number: signal.Signals, moment: float, cwd: Path) -> Exit:
     """Start a command, send one signal, and check the exit."""
     cwd.mkdir()
     process = Process("-m", "tabia", *COMMANDS[command].split(), cwd=cwd)
     process.wait_until_handled()
     time.sleep(moment)
-    check(command, number, process.end(number), cwd)
+    ended = process.end(number)
+    check(command, number, ended, cwd)
+    return ended
 
 
 def check(command: str, number: signal.Signals, ended: Exit, cwd: Path) -> None:
     """Check status, time and the last line; files are complete and hold what the line says."""
     assert ended.status == 128 + number, ended
-    assert ended.seconds < (TRAINING_SECONDS if command == "train" else SECONDS), ended
+    assert ended.seconds < PATIENCE, ended
     assert "Traceback" not in ended.stderr and "Fatal" not in ended.stderr, ended
     *before, line = ended.stderr.splitlines()
     assert line.startswith(f"tabia: {WORDS[number]}."), ended
@@ -125,17 +129,16 @@ def check_run(run: RunDirectory, line: str) -> None:
         checkpoint.verify(run.checkpoints / str(iteration))
 
 
-@pytest.mark.parametrize(("command", "number", "moment"), [*moments(14, 3.0)])
-def test_fourteen_signals_at_random_moments(
-    command: str, number: signal.Signals, moment: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("command", "number", "moment"), [*moments(7, 3.0)])
+def test_a_signal_at_a_random_moment(command: str, number: signal.Signals, moment: float, tmp_path: Path) -> None:
     interrupt(command, number, moment, tmp_path / "here")
 
 
 @pytest.mark.long
 def test_a_hundred_signals_at_random_moments(tmp_path: Path) -> None:
     for index, (command, number, moment) in enumerate(moments(100, 15.0)):
-        interrupt(command, number, moment, tmp_path / str(index))
+        ended = interrupt(command, number, moment, tmp_path / str(index))
+        assert ended.seconds < (TRAINING_SECONDS if command == "train" else SECONDS), ended
 
 
 LONG_PROGRAM = """
@@ -165,9 +168,12 @@ STUCK = """
 import time
 from tabia.cli import interrupts
 interrupts.install()
-with interrupts.on_interrupt(lambda number: time.sleep(60), seconds=SECONDS, too_late=lambda: "Too late."):
+def save(number):
+    print("saving", flush=True)
+    time.sleep(300)
+with interrupts.on_interrupt(save, seconds=LIMIT, too_late=lambda: "Too late."):
     print("running", flush=True)
-    time.sleep(60)
+    time.sleep(300)
 """
 
 
@@ -176,7 +182,7 @@ def test_a_signal_ends_one_long_compiled_program(tmp_path: Path) -> None:
     process.wait_for("running")
     time.sleep(0.5)
     ended = process.end(signal.SIGINT)
-    assert (ended.status, ended.stderr) == (130, "tabia: interrupted.\n") and ended.seconds < SECONDS
+    assert (ended.status, ended.stderr) == (130, "tabia: interrupted.\n") and ended.seconds < PATIENCE
 
 
 def test_games_since_the_last_write_are_saved(tmp_path: Path) -> None:
@@ -188,24 +194,24 @@ def test_games_since_the_last_write_are_saved(tmp_path: Path) -> None:
 
 
 def test_saving_has_a_time_limit(tmp_path: Path) -> None:
-    process = Process("-c", STUCK.replace("SECONDS", "1.0"), cwd=tmp_path)
+    process = Process("-c", STUCK.replace("LIMIT", "1.0"), cwd=tmp_path)
     process.wait_for("running")
     ended = process.end(signal.SIGTERM)
-    assert (ended.status, ended.stderr) == (143, "tabia: terminated. Too late.\n") and ended.seconds < SECONDS
+    assert (ended.status, ended.stderr) == (143, "tabia: terminated. Too late.\n") and ended.seconds < PATIENCE
 
 
 def test_a_second_signal_ends_a_long_save(tmp_path: Path) -> None:
-    process = Process("-c", STUCK.replace("SECONDS", "60.0"), cwd=tmp_path)
+    process = Process("-c", STUCK.replace("LIMIT", "300.0"), cwd=tmp_path)
     process.wait_for("running")
     process.process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    process.wait_for("saving")  # two signals that are pending at once are one
     ended = process.end(signal.SIGINT)
-    assert (ended.status, ended.stderr) == (130, "tabia: interrupted. Too late.\n") and ended.seconds < SECONDS
+    assert (ended.status, ended.stderr) == (130, "tabia: interrupted. Too late.\n") and ended.seconds < PATIENCE
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     """As with `nohup`, or in the background of a shell script."""
-    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + STUCK.replace("SECONDS", "1.0")
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + STUCK.replace("LIMIT", "1.0")
     process = Process("-c", code, cwd=tmp_path)
     process.wait_for("running")
     process.process.send_signal(signal.SIGINT)
@@ -220,12 +226,12 @@ def test_a_game_in_the_terminal_is_saved_and_can_be_loaded(tmp_path: Path, monke
     process.process.stdin.write("b2\n")
     process.process.stdin.flush()
     saved = tmp_path / "state" / "tabia" / "last-game.txt"
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not saved.exists() and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(0.5)
     ended = process.end(signal.SIGINT)
-    assert ended.status == 130 and ended.seconds < SECONDS and records.load(saved).records[0].moves == ("b2",)
+    assert ended.status == 130 and ended.seconds < PATIENCE and records.load(saved).records[0].moves == ("b2",)
     assert ended.stderr == (f"tabia: interrupted. The game is saved. Continue with: tabia play --load {saved}\n")
 
 
@@ -301,7 +307,7 @@ def test_hide_control_echo_can_be_undone() -> None:
     master, terminal = os.openpty()
     words = [sys.executable, "-c", CONTROL_ECHO]
     done = subprocess.run(
-        words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, timeout=60, check=False
+        words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, timeout=300, check=False
     )
     os.close(master)
     os.close(terminal)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -22,10 +24,19 @@ def listening(processes: Iterable[int]) -> set[tuple[str, int]]:
     """The addresses and ports on which processes accept connections."""
     found = set()
     for process in processes:
-        for connection in psutil.Process(process).net_connections("inet"):
-            if connection.status == psutil.CONN_LISTEN:
-                found.add((connection.laddr.ip, connection.laddr.port))
+        with suppress(psutil.NoSuchProcess):
+            for connection in psutil.Process(process).net_connections("inet"):
+                if connection.status == psutil.CONN_LISTEN:
+                    found.add((connection.laddr.ip, connection.laddr.port))
     return found
+
+
+def gone(processes: Callable[[], list[int]], seconds: float = 60.0) -> bool:
+    """Whether there are no such processes any more, at once or soon: they end by themselves."""
+    until = time.monotonic() + seconds
+    while processes() and time.monotonic() < until:
+        time.sleep(0.05)
+    return not processes()
 
 
 def _command(process: int) -> bytes:

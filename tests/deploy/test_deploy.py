@@ -111,7 +111,7 @@ def calls(job: Path) -> list[str]:
 
 
 def test_a_slurm_job_starts_ray_on_every_node_with_a_token_and_ends_with_the_status_of_the_command(job: Path) -> None:
-    assert start(job).wait(20) == 3
+    assert start(job).wait(120) == 3
     made = calls(job)
     (head,) = [call for call in made if call.startswith("ray start --head")]
     (worker,) = [call for call in made if call.startswith("ray start --address")]
@@ -125,10 +125,10 @@ def test_a_slurm_job_starts_ray_on_every_node_with_a_token_and_ends_with_the_sta
 def test_the_signal_before_the_end_of_a_slurm_job_reaches_the_command(job: Path) -> None:
     (job / "keep-running").touch()
     running = start(job)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while not any(call.startswith("tabia") for call in calls(job)):
         assert time.monotonic() < until and running.poll() is None
         time.sleep(0.05)
     running.send_signal(signal.SIGTERM)
-    assert running.wait(20) == 143
+    assert running.wait(120) == 143
     assert "saved" in calls(job)

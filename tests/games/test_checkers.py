@@ -129,9 +129,10 @@ def spiel_tables():
     return numbers, beside
 
 
-def test_agrees_with_openspiel_over_2000_games():
+@pytest.mark.parametrize("count", [400, pytest.param(2000, marks=pytest.mark.long)])
+def test_agrees_with_openspiel_over_many_games(count):
     pyspiel = pytest.importorskip("pyspiel")
-    oracle, count = pyspiel.load_game("checkers"), 2000
+    oracle = pyspiel.load_game("checkers")
     boards, legals, movers, overs, scores, actions = record(SpielCheckers(no_progress=40, limit=1000), count, seed=3)
     numbers, beside = spiel_tables()
     marks = np.frombuffer(b".o8+*", np.uint8)  # empty, seat 0's men and kings, seat 1's

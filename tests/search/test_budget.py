@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from tabia import games
 from tabia.search import Gumbel, Puct, Result, Search, SearchError
+from tabia.search import budget as budget_module
 from tabia.search.budget import Budget, all_agreed
 from tabia.search.result import agreed, best_value, max_robust, most_visits
 
@@ -40,8 +43,24 @@ def test_chunks_do_not_change_the_result() -> None:
     np.testing.assert_array_equal(np.asarray(whole.action), np.asarray(pieces.action))
 
 
-def test_time_limit_stops_the_search() -> None:
+def test_time_limit_stops_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compilation does not count, so the first run obeys the limit too. The last chunk may exceed it."""
+    now, calls, simulate = 0.0, 0, budget_module._simulate
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal now, calls
+        now, calls = now + (100.0 if calls == 0 else 0.1), calls + 1
+        return simulate(*arguments)
+
+    monkeypatch.setattr(budget_module, "_simulate", slow)
+    monkeypatch.setattr(budget_module, "time", SimpleNamespace(perf_counter=lambda: now))
+    budget = Budget(Search(GAME, random_network(GAME), 96, Puct()), seconds=0.15, chunk=32)
+    assert [count(run(budget)), count(run(budget))] == [64, 64] and calls == 5
+
+
+@pytest.mark.long
+def test_time_limit_in_seconds() -> None:
+    """As above, with a real clock."""
     budget = Budget(LONG, seconds=0.3, chunk=320)
     first = run(budget)
     started = time.perf_counter()

@@ -39,9 +39,13 @@ def by_track(state: RaceState) -> Array:
     return share - 0.3 * jnp.roll(share, -1)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    ("game", "heuristic"), [(TICTACTOE, by_fields), (SMALL, SMALL.heuristic)], ids=["tictactoe", "connect"]
+    ("game", "heuristic", "depth"),
+    [
+        *((TICTACTOE, by_fields, depth) for depth in (1, 2, 3, 4)),
+        *((SMALL, SMALL.heuristic, depth) for depth in (1, 2)),  # Connect 4 is searched to depth 4
+        *(pytest.param(SMALL, SMALL.heuristic, depth, marks=pytest.mark.long) for depth in (3, 4)),
+    ],
 )
 def test_every_move_has_the_value_of_alpha_beta(game: Game, heuristic: reference.Heuristic, depth: int) -> None:
     compare_with_alpha_beta(game, heuristic, random_positions(game, BATCH, seed=depth), depth)

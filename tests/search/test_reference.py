@@ -102,8 +102,8 @@ def neighbors(game: Game, states: State, count: int) -> tuple[list[list[State]],
     return [[one(one(after, lane), index) for index in range(count)] for lane in range(batch_size(states))], prints
 
 
-# Every rule is compiled for every game: connect4 is connect3 with more of the same, and the star the slowest.
-SLOW = ("connect4", "chinese-checkers")
+# Every rule is compiled for every game: Connect has two seats in turn like tic-tac-toe, and the star is the slowest.
+SLOW = ("connect3", "connect4", "chinese-checkers")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def play(client: TestClient, state: dict[str, Any], *moves: str) -> dict[str, An
     return state
 
 
-def wait(client: TestClient, id: str, *, seconds: float = 60.0) -> dict[str, Any]:
+def wait(client: TestClient, id: str, *, seconds: float = 300.0) -> dict[str, Any]:
     """The game once no agent is thinking."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ import uuid
 from pathlib import Path
 
 import sqlalchemy as sql
+
+from tests.server.running import free_port
 
 
 def _programs() -> Path | None:
@@ -34,7 +35,7 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="tabia-pg-"))
         if self._as:
             shutil.chown(self.folder, "postgres")
-        self.data, self.port = self.folder / "data", _free_port()
+        self.data, self.port = self.folder / "data", free_port()
         self._run("initdb", "-D", str(self.data), "-U", "tabia", "-A", "trust", "--no-sync", "-E", "UTF8")
         settings = {
             "port": self.port,
@@ -97,12 +98,6 @@ class Postgres:
             log = self.folder / "log"
             said = log.read_text(encoding="utf-8")[-2000:] if log.exists() else ""
             raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}{said}")
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _state(process: int) -> str:

@@ -74,7 +74,7 @@ class Live:
     def send(self, path: str, body: dict[str, Any], cookie: str = "") -> tuple[str, Any]:
         headers = {"content-type": "application/json", "cookie": cookie}
         request = urllib.request.Request(f"{self.url}/api/v1/{path}", json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             found = [value.partition(";")[0] for value in answer.headers.get_all("set-cookie", [])]
             return "; ".join(found), json.load(answer)
 
@@ -147,7 +147,7 @@ def test_a_bot_accepts_a_challenge_and_plays(live: Live) -> None:
     assert game.over and game.result is not None and game.result["scores"] == [1.0, -1.0]
     over.set()  # the end of the game is the event after which the bot looks
     client.challenge("Robby", "tictactoe").resign()
-    thread.join(20)
+    thread.join(120)
     assert not thread.is_alive()
 
 

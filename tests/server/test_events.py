@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,7 +38,7 @@ class Reading:
         self.text = person.client.get(f"/api/v1/{path}").text  # the test client returns a stream once it has ended
 
     def ended(self) -> str:
-        self._thread.join(20)
+        self._thread.join(120)
         assert not self._thread.is_alive()
         return self.text
 
@@ -56,12 +57,10 @@ def _following(club: Club) -> int:
 
 
 def _until(condition: Any) -> None:
-    deadline = threading.Event()
-    for _ in range(500):
-        if condition():
-            return
-        deadline.wait(0.01)
-    raise AssertionError("It did not happen.")
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until, "It did not happen."
+        time.sleep(0.01)
 
 
 def test_a_stream_has_the_whole_game_first_and_ends_with_it(club: Club) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -273,14 +273,14 @@ def test_a_canceled_game_is_not_rated(club: Club) -> None:
 def test_games_that_wait_for_the_disk_share_one_commit(tmp_path: Path) -> None:
     """All of them are stored, each with its own number; one that cannot be stored does not spoil the others."""
     store = Store(tmp_path)
-    commits, real = [], store.database.transaction
+    commits, real, queued = [], store.database.transaction, threading.Event()
 
     @contextmanager
     def slow() -> Iterator[sql.Connection]:
         with real() as connection:
             yield connection
         commits.append(1)
-        time.sleep(0.02)  # a disk
+        assert queued.wait(60)  # a slow disk: all others ask before the first commit has ended
 
     store.database.transaction = slow  # type: ignore[method-assign]
     writer = Writer(store)
@@ -301,16 +301,17 @@ def test_games_that_wait_for_the_disk_share_one_commit(tmp_path: Path) -> None:
         for number in range(60)
     ]
     futures = [writer.save(game) for game in games]
-    numbers = [future.result(20).finished for future in futures]
+    queued.set()
+    numbers = [future.result(120).finished for future in futures]
     assert sorted(numbers) == list(range(1, 61)) and len(commits) <= 10
 
     def fail(connection: sql.Connection, saved: Saved) -> None:
         raise RuntimeError("bad")
 
     bad, good = writer.save(games[0], fail), [writer.save(game) for game in games[1:5]]
-    assert all(future.result(20).id for future in good)
+    assert all(future.result(120).id for future in good)
     with pytest.raises(RuntimeError, match="bad"):
-        bad.result(20)
+        bad.result(120)
     writer.close()
     assert {saved.id for saved in store.listed(limit=100)} == {game.id for game in games}
     with pytest.raises(Unavailable, match="stopping"):

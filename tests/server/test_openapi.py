@@ -84,7 +84,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _guest(port: int) -> tuple[str, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     body = json.dumps(
         {"game": "tictactoe", "seats": [{"kind": "human"}, {"kind": "agent", "agent": "classical:random"}]}
     )
@@ -117,17 +117,16 @@ def test_every_route_of_the_api_is_described_with_its_answer(running: Running) -
 
 def test_the_description_is_served(running: Running) -> None:
     with_host = running.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(with_host, timeout=30)
+    connection = http.client.HTTPConnection(with_host, timeout=120)
     connection.request("GET", PATH)
     answer = connection.getresponse()
     assert answer.status == 200 and json.loads(answer.read()) == running.described
     connection.close()
 
 
-def ask_everything(running: Running, examples: int, seconds: float) -> int:
+def ask_everything(running: Running, examples: int) -> int:
     """Ask every operation for up to so many generated cases; returns how many were answered."""
     schema, asked = schemathesis.openapi.from_dict(running.described), 0
-    until = time.monotonic() + seconds
     operations = [found.ok() for found in schema.get_all_operations()]
     for operation in operations:
         if operation.path in ENDLESS:
@@ -144,16 +143,13 @@ def ask_everything(running: Running, examples: int, seconds: float) -> int:
         @given(case=operation.as_strategy(), known=some.booleans())
         def check(case: Any, known: bool) -> None:
             nonlocal asked
-            if time.monotonic() > until:
-                return
             if known:
                 _name_what_exists(case, running)
             headers = {"cookie": running.cookie}
-            case.call_and_validate(base_url=running.url, headers=headers, checks=CHECKS, timeout=60)
+            case.call_and_validate(base_url=running.url, headers=headers, checks=CHECKS, timeout=120)
             asked += 1
 
         check()
-    assert time.monotonic() < until or seconds < 60, "not every operation was asked"
     return asked
 
 
@@ -166,9 +162,9 @@ def _name_what_exists(case: Any, running: Running) -> None:
 
 
 def test_answers_are_as_described(running: Running) -> None:
-    assert ask_everything(running, examples=4, seconds=10) > 100
+    assert ask_everything(running, examples=2) > 100
 
 
 @pytest.mark.long
 def test_answers_are_as_described_for_long(running: Running) -> None:
-    assert ask_everything(running, examples=300, seconds=1800) > 5000
+    assert ask_everything(running, examples=300) > 5000

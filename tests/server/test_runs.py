@@ -175,7 +175,7 @@ def test_a_checkpoint_is_an_opponent(page: TestClient) -> None:
 def test_an_agent_whose_weights_are_damaged_is_a_problem_of_its_game(page: TestClient, folder: Path) -> None:
     (folder / "one" / "checkpoints" / "1" / networks.WEIGHTS).write_bytes(b"no weights")
     state = start(page, "tictactoe", "run:one@1", None)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while (shown := page.get(f"/api/v1/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
         time.sleep(0.05)
     assert shown["problem"].startswith("run:one@1 cannot play:")
@@ -189,7 +189,7 @@ def test_a_game_outlives_the_run_of_its_agent(page: TestClient, folder: Path) ->
     action = state["position"]["legal"][0]["action"]
     after = page.post(f"/api/v1/games/{state['id']}/moves", json={"ply": 0, "action": action}).json()
     assert after["seats"][1]["name"] == "one, iteration 2"  # as when the game started
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while (shown := page.get(f"/api/v1/games/{state['id']}").json())["problem"] is None and time.monotonic() < until:
         time.sleep(0.05)
     assert "There is no agent 'run:one@2'" in shown["problem"]
@@ -209,7 +209,7 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
         return found
 
     with ThreadPoolExecutor(1) as pool:  # Playwright may keep a loop running in this thread
-        found = pool.submit(lambda: run(asyncio.wait_for(follow(), 20))).result()
+        found = pool.submit(lambda: run(asyncio.wait_for(follow(), 120))).result()
     assert [(name, content.get("iteration")) for name, content in found] == [
         ("metrics", 3),
         ("state", 3),
@@ -266,7 +266,7 @@ def test_tic_tac_toe_is_trained_from_the_page_until_it_cannot_be_beaten(page: Te
 
 
 def _wait_for(page: TestClient, name: str, reached: Any) -> dict[str, Any]:
-    until = time.monotonic() + 600
+    until = time.monotonic() + 3000
     while time.monotonic() < until:
         runs = {run["name"]: run for run in page.get("/api/v1/runs").json()["runs"]}
         if name in runs and reached(runs[name]):

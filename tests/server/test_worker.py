@@ -59,7 +59,7 @@ def held(worker: Worker) -> Iterator[None]:
 
 def warmed(worker: Worker, spec: str, *programs: int) -> None:
     for future in worker.warm(spec, programs):
-        future.result(timeout=120)
+        future.result(timeout=300)
 
 
 def test_waiting_positions_share_a_padded_batch(calls: list[tuple[int, int]]) -> None:
@@ -68,7 +68,7 @@ def test_waiting_positions_share_a_padded_batch(calls: list[tuple[int, int]]) ->
         calls.clear()
         with held(worker):
             futures = [worker.choose("random", Session.start(GAME, seed=seed), owner=str(seed)) for seed in range(6)]
-        moves = {future.result(timeout=60).move for future in futures}
+        moves = {future.result(timeout=300).move for future in futures}
         assert moves <= set(Session.start(GAME).legal_moves)
         assert calls == [(4, 4), (2, 4)]
 
@@ -80,8 +80,8 @@ def test_a_larger_size_is_compiled_once_several_positions_have_waited(calls: lis
         with held(worker):
             futures = [worker.choose("random", Session.start(GAME), owner=str(number)) for number in range(3)]
         for future in futures:
-            future.result(timeout=60)
-        worker.warm("random", (4,))[0].result(timeout=60)
+            future.result(timeout=300)
+        worker.warm("random", (4,))[0].result(timeout=300)
         assert worker.is_ready("random", 4)
 
 
@@ -91,7 +91,7 @@ def test_a_game_has_one_request_and_a_newer_one_replaces_it() -> None:
         with held(worker):
             old = worker.choose("random", Session.start(GAME), owner="game")
             new = worker.choose("random", Session.start(GAME), owner="game")
-        assert new.result(timeout=60).move is not None
+        assert new.result(timeout=300).move is not None
         assert old.cancelled()
 
 
@@ -110,7 +110,7 @@ def test_rated_moves_come_first_then_moves_hints_and_analyses() -> None:
             for priority, future in asked.items():
                 future.add_done_callback(lambda _, priority=priority: order.append(priority))
         for future in asked.values():
-            future.result(timeout=60)
+            future.result(timeout=300)
     assert order == sorted(Priority)
 
 
@@ -122,7 +122,7 @@ def test_a_rated_move_takes_the_casual_moves_of_its_player_along(calls: list[tup
             futures = [worker.choose("random", Session.start(GAME), owner=str(number)) for number in range(3)]
             futures.append(worker.choose("random", Session.start(GAME), owner="rated", priority=Priority.RATED))
         for future in futures:
-            future.result(timeout=60)
+            future.result(timeout=300)
         assert calls == [(4, 4)]
 
 
@@ -130,14 +130,14 @@ def test_a_game_knows_its_place_in_the_queue() -> None:
     with working(sizes=(1, 4)) as worker:
         for spec in ("random", "random:epsilon=1"):
             warmed(worker, spec, 1, 4)
-            worker.choose(spec, Session.start(GAME), owner="before").result(timeout=60)
+            worker.choose(spec, Session.start(GAME), owner="before").result(timeout=300)
         with held(worker):
             start = Session.start(GAME)
             futures = [worker.choose("random", start, owner=str(number)) for number in range(6)]
             futures.append(worker.choose("random:epsilon=1", start, owner="other", priority=Priority.RATED))
             places = {owner: worker.position(owner) for owner in ("other", "0", "3", "4", "nobody")}
         for future in futures:
-            future.result(timeout=60)
+            future.result(timeout=300)
         assert worker.position("0") is None
     assert {owner: place and place.searches for owner, place in places.items()} == {
         "other": 0,
@@ -166,7 +166,7 @@ def test_what_nobody_waits_for_is_not_searched(calls: list[tuple[int, int]]) -> 
             stays = worker.choose("random", Session.start(GAME), owner="stays")
             for future in left:
                 future.cancel()
-        assert stays.result(timeout=60).move is not None
+        assert stays.result(timeout=300).move is not None
     assert calls == [(1, 1)]
 
 
@@ -185,7 +185,7 @@ def test_moves_come_before_analyses_and_a_hurried_game_first(monkeypatch: pytest
                 future.add_done_callback(lambda _, name=name: order.append(name))
             worker.hurry("second")
         for future in named.values():
-            future.result(timeout=60)
+            future.result(timeout=300)
     assert order == ["second", "first", "analysis"]
 
 
@@ -211,18 +211,18 @@ def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
         broken = worker.choose("az:/no/such/run", Session.start(GAME), owner="one")
         sound = worker.choose("random", Session.start(GAME), owner="other")
         with pytest.raises(PlayerError, match="no run"):
-            broken.result(timeout=60)
-        assert sound.result(timeout=60).move is not None
+            broken.result(timeout=300)
+        assert sound.result(timeout=300).move is not None
         again: Future[Any] = worker.choose("az:/no/such/run", Session.start(GAME), owner="one")
         with pytest.raises(PlayerError):
-            again.result(timeout=60)
+            again.result(timeout=300)
 
 
 def test_the_player_asked_least_recently_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tabia.server.analysis.worker.PLAYERS", 2)
     with working(sizes=(1,)) as worker:
         for spec in ("random", "random:epsilon=1", "random", "random:epsilon=0.5"):
-            assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=60).move is not None
+            assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=300).move is not None
         assert worker.is_ready("random") and worker.is_ready("random:epsilon=0.5")
         assert not worker.is_ready("random:epsilon=1")
 
@@ -256,7 +256,7 @@ def test_nothing_compiles_once_a_player_is_warm() -> None:
                     futures = [worker.choose(SPEC, session, owner=str(number)) for number in range(3)]
                     futures.append(worker.choose("network:tictactoe,temperature=2", session, owner="network"))
                     futures.append(worker.analyze(SPEC, session))
-                found = [future.result(timeout=60) for future in futures]
+                found = [future.result(timeout=300) for future in futures]
                 session = session.play(asking.action(session, found[0].move or ""))
         finally:
             jax.monitoring.unregister_event_duration_listener(listen)

@@ -100,6 +100,6 @@ def test_ctrl_c_says_how_to_resume(tmp_path: Path) -> None:
         assert running.stderr.readline().startswith("c-0-0")
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
-        assert running.wait(30) == 130
+        assert running.wait(120) == 130
     resume = f"Continue with: tabia study run tictactoe-mcts --scale quick --out {out} --only c-0-0"
     assert "tabia: interrupted." in rest and resume in rest and "Traceback" not in rest

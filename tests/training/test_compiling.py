@@ -63,7 +63,7 @@ class Program:
 
     def compile(self) -> None:
         self.started.set()
-        assert self.finish.wait(timeout=20)
+        assert self.finish.wait(timeout=120)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_run_waits_for_its_first_stage_alone(programs):
         ahead.wait(first, phases.append)
         assert phases == []
         later = programs[last.selfplay]
-        assert later.started.wait(timeout=20), "the others compile in the background"
+        assert later.started.wait(timeout=120), "the others compile in the background"
         threading.Timer(0.05, later.finish.set).start()
         ahead.wait(last, phases.append)
         assert phases == ["compiling"]

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,10 +17,12 @@ from typing import Any
 import pytest
 from playwright import sync_api as playwright
 
+from tests.server.running import free_port
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ROOT = Path(__file__).parents[3]
 GAMES = ("tictactoe", "connect4", "othello", "chinese-checkers", "checkers", str(ROOT / "examples" / "nim.py") + ":Nim")
-SECONDS = 60.0
+SECONDS = 120.0  # far more than anything takes, for busy machines
 
 
 class Server:
@@ -59,7 +60,7 @@ class Server:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(15)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -77,12 +78,6 @@ class Server:
         """Start a game; None is a person. Returns its id."""
         seats = [{"kind": "human"} if agent is None else {"kind": "agent", "agent": agent} for agent in agents]
         return str(self.post("games", {"game": game, "seats": seats, "moves": moves})["id"])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Screen:
@@ -182,7 +177,7 @@ def look(browser: Any, server: Server) -> Iterator[Callable[..., Screen]]:
         else:
             size = {"width": width, "height": height}
             context = browser.new_context(viewport=size, reduced_motion="reduce", service_workers="block", **options)
-            context.set_default_timeout(20_000)
+            context.set_default_timeout(1000 * SECONDS)
             contexts.append(context)
         screens.append(Screen(context.new_page(), at))
         return screens[-1]

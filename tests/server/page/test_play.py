@@ -206,7 +206,7 @@ def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
         server.kill()
         screen.wait_until("Reconnecting", ".center .line")
         server.start()
-        screen.page.wait_for_selector(".center .line.blank", timeout=30_000)
+        screen.page.wait_for_selector(".center .line.blank")
         move = screen.state["position"]["legal"][0]["move"]
         screen.play(move)
         screen.wait_for_turn()
@@ -271,6 +271,20 @@ def test_letter_keys_can_be_switched_off(look: Look, server: Server) -> None:
     assert len(screen.state["moves"]) == 1
 
 
+def test_the_own_move_is_drawn_before_the_server_answers(look: Look, server: Server) -> None:
+    screen, held = look().open_game(server.game("connect4", (None, None))), list[Any]()
+    screen.page.route("**/api/v1/games/*/moves", lambda request: held.extend([request]))
+    for ply in range(3):
+        screen.cell(ply).click()
+        screen.page.wait_for_function("ply => document.querySelectorAll('[data-piece]').length > ply", arg=ply)
+        while not held:
+            screen.page.wait_for_timeout(10)
+        assert not screen.state["moves"][ply:]
+        held.pop().continue_()
+        screen.page.wait_for_selector(f'.play[data-ply="{ply + 1}"]')
+
+
+@pytest.mark.long
 def test_the_own_move_is_drawn_at_once(look: Look, server: Server) -> None:
     screen = look().open_game(server.game("connect4", (None, None)))
     times = []

@@ -135,7 +135,7 @@ def test_explain_shows_network_search_and_truth(look: Look, server: Server) -> N
     assert visits == total_of(server, 64)
     screen.page.fill('input[aria-label="Simulations"]', "3")
     wanted = total_of(server, 8)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while total(screen) != wanted:
         assert time.monotonic() < until
         screen.page.wait_for_timeout(50)

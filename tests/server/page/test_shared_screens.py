@@ -40,7 +40,7 @@ def test_a_refusal_is_shown_at_its_input_and_a_wait_in_words(look: Look) -> None
     screen.wait_until("Try again in 1 second", "dialog [type=submit]")
     assert screen.page.locator("dialog [role=alert]").inner_text() == "Too many tries."
     screen.page.click("dialog >> text=Create an account")
-    screen.page.locator("dialog [type=submit]", has_text="Create account").click(timeout=4_000)  # after the wait
+    screen.page.locator("dialog [type=submit]", has_text="Create account").click()  # after the wait
     screen.wait_until("This name is taken.", "#name-about")
     assert screen.page.get_attribute("#sign-name", "aria-invalid") == "true"
     assert screen.page.evaluate("document.activeElement.id") == "sign-name"
