@@ -5,7 +5,9 @@ The value of a leaf is a random rollout for both players; the network only names
 
 from __future__ import annotations
 
-from tabia.studies.parts.listing_matches import code_label
+from collections.abc import Callable
+
+from tabia.studies.parts.listing_matches import code_label, code_labels_label
 from tabia.studies.parts.mini_alphago import (
     ACCURACY,
     BUDGETS,
@@ -81,6 +83,11 @@ def _code_figure(name: str, setting: str, x: str, labels: dict[float, str]) -> F
     )
 
 
+def _first(kind: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    """Wins by budget, moving first."""
+    return tuple((_tick(budget), f"{kind(budget_label(budget))}, first: wins") for budget in BUDGETS)
+
+
 def _tick(value: float) -> str:
     return f"{value:,.3g}" if value < 100 else f"{value:,.0f}"
 
@@ -146,6 +153,17 @@ STUDY = Study(
             {c: listing_label(c) for c in BY_C1},
         ),
         _code_figure("code-budget", "budget", "iterations per move", {b: budget_label(b) for b in BUDGETS}),
+        Figure(
+            name="labels-budget",
+            title="Wins by budget as in the authors' published code, moving first",
+            x="iterations per move",
+            y="wins against UCT, % of games",
+            curves=(
+                Curve("our network, of best moves", _first(code_label)),
+                Curve("the authors' labels", _first(code_labels_label)),
+            ),
+            y_range=PERCENT,
+        ),
         _code_figure("code-c1", "c1", "c1, in units of sqrt 2", {c: c1_label(c) for c in BY_C1}),
         _code_figure("code-c2", "c2", "c2, in units of sqrt 2; c1 = 0", {c: c2_label(c) for c in BY_C2}),
         Figure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import sqrt
 
 import jax
@@ -16,44 +18,70 @@ from tabia.studies.parts.listing import Side, decisive_moves, play_match, tabula
 from tabia.training.supervised import solved
 
 LABELS = "authors' labels that are best moves"
+Favorites = Callable[[Game, int, Place], np.ndarray]
 
 
 def code_label(label: str) -> str:
+    """A row by the authors' code."""
     return f"code, {label}"
 
 
-def code_part(
-    game: str, seed: int, repeat: int, *, name: str, label: str, games: int, budget: int, c1: float, c2: float
-) -> Measurement:
-    """A match of half the games in each seat. UCT has the same constant, or sqrt 2 if it is 0."""
-    keys = tuple(f"{code_label(label)}{seat}: wins" for seat in ("", ", first", ", second"))
-
-    def measure(place: Place) -> Outcome:
-        table = tabulate(make(game))
-        mini = Side(c1, c2, favorites(make(game), f"cnn-{repeat}", place))
-        uct, first = Side(c1 or sqrt(2.0)), part_seed(seed, repeat, name)
-        half = games // 2
-        wins = [
-            int((play_match(table, (mini, uct), half, budget, first) > 0).sum()),
-            int((play_match(table, (uct, mini), half, budget, first + 1) < 0).sum()),
-        ]
-        counts = ((sum(wins), 2 * half), (wins[0], half), (wins[1], half))
-        return Outcome(tuple(percentage(key, *count) for key, count in zip(keys, counts, strict=True)))
-
-    return Measurement(
-        name=f"{name}-{repeat}",
-        keys=keys,
-        measure=measure,
-        seed=repeat,
-        needs=(f"cnn-{repeat}",),
-        cost=budget / 100,
-    )
+def code_labels_label(label: str) -> str:
+    """A row by the authors' code, with the moves of their labels instead of a network's."""
+    return f"code and labels, {label}"
 
 
-def favorites(game: Game, part: str, place: Place) -> np.ndarray:
+@dataclass(frozen=True)
+class CodeMatch:
+    """A match by the authors' code, half of its games in each seat; UCT has the constant c1 too, or sqrt 2 if it is 0.
+
+    `favorites` gives the move that the second term favors in every position, for a repeat.
+    """
+
+    game: str
+    name: str
+    label: str
+    games: int
+    budget: int
+    c1: float
+    c2: float
+    favorites: Favorites
+    needs: Callable[[int], tuple[str, ...]]
+
+    def part(self, seed: int, repeat: int) -> Measurement:
+        """The match as a part of a study."""
+        keys = tuple(f"{self.label}{seat}: wins" for seat in ("", ", first", ", second"))
+
+        def measure(place: Place) -> Outcome:
+            game, first, half = make(self.game), part_seed(seed, repeat, self.name), self.games // 2
+            mini, uct = Side(self.c1, self.c2, self.favorites(game, repeat, place)), Side(self.c1 or sqrt(2.0))
+            table = tabulate(game)
+            wins = [
+                int((play_match(table, (mini, uct), half, self.budget, first) > 0).sum()),
+                int((play_match(table, (uct, mini), half, self.budget, first + 1) < 0).sum()),
+            ]
+            counts = ((sum(wins), 2 * half), (wins[0], half), (wins[1], half))
+            return Outcome(tuple(percentage(key, *count) for key, count in zip(keys, counts, strict=True)))
+
+        return Measurement(
+            name=f"{self.name}-{repeat}",
+            keys=keys,
+            measure=measure,
+            seed=repeat,
+            needs=self.needs(repeat),
+            cost=self.budget / 100,
+        )
+
+
+def of_network(game: Game, repeat: int, place: Place) -> np.ndarray:
     """The network's move in every position, in the order of `tabulate`."""
-    player = trained(part, player="network")(game, place)
+    player = trained(f"cnn-{repeat}", player="network")(game, place)
     return np.asarray(player.choose(solved(game, "first").states, jax.random.key(0)).actions)
+
+
+def of_labels(game: Game, repeat: int, place: Place) -> np.ndarray:
+    """The move that the authors' network learns, in every position: what it would play without errors."""
+    return decisive_moves(tabulate(game))
 
 
 def labels_part(name: str) -> Measurement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -19,7 +19,14 @@ from tabia.games.game import Game
 from tabia.studies.estimates import Estimate, average, exact, percentage
 from tabia.studies.matches import MatchPart, Tally, spec, trained
 from tabia.studies.part import Measurement, Outcome, Part, Place, Series, part_seed
-from tabia.studies.parts.listing_matches import code_label, code_part, labels_part
+from tabia.studies.parts.listing_matches import (
+    CodeMatch,
+    code_label,
+    code_labels_label,
+    labels_part,
+    of_labels,
+    of_network,
+)
 from tabia.studies.study import Scale
 from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.training.supervised import solved
@@ -231,21 +238,26 @@ def _match(scale: MiniScale, seed: int, repeat: int, row: Row, *, listing: bool 
 
 
 def _by_code(scale: MiniScale, seed: int, repeat: int) -> list[Part]:
-    """The rows of both tables by the authors' published code."""
+    """The rows of both tables by the authors' published code, and those of table 1 with their labels."""
     rows = [*by_budget(scale), *by_c1(scale), *by_c2(scale)]
     found: list[Part] = [labels_part(scale.game)] if rows and repeat == 0 else []
     for row in rows:
-        found.append(
-            code_part(
-                scale.game,
-                seed,
-                repeat,
-                name=f"code-{row.name}",
-                label=row.label,
-                games=scale.games,
-                budget=row.budget,
-                c1=row.c1,
-                c2=row.c2,
-            )
+        match = CodeMatch(
+            game=scale.game,
+            name=f"code-{row.name}",
+            label=code_label(row.label),
+            games=scale.games,
+            budget=row.budget,
+            c1=row.c1,
+            c2=row.c2,
+            favorites=of_network,
+            needs=lambda repeat: (f"cnn-{repeat}",),
         )
+        found.append(match.part(seed, repeat))
+        if row in by_budget(scale):
+            label = code_labels_label(row.label)
+            labeled = replace(
+                match, name=f"labels-{row.name}", label=label, favorites=of_labels, needs=lambda repeat: ()
+            )
+            found.append(labeled.part(seed, repeat))
     return found
