@@ -159,8 +159,8 @@ STUDY = Study(
             x="iterations per move",
             y="wins against UCT, % of games",
             curves=(
-                Curve("our network, of best moves", _first(code_label)),
-                Curve("the authors' labels", _first(code_labels_label)),
+                Curve("a network", _first(code_label)),
+                Curve("the moves of the authors' labels", _first(code_labels_label)),
             ),
             y_range=PERCENT,
         ),
