@@ -178,7 +178,7 @@ def test_points_beyond_a_win_have_an_interval() -> None:
             end="over",
             round=number // 2 + 1,
         )
-        for number, (won, first) in enumerate(zip(points.ravel(), [True, False] * 1000, strict=True))
+        for number, (won, first) in enumerate(zip(points.ravel().tolist(), [True, False] * 1000, strict=True))
     ]
     own = points * (1, -1)
     half = 1.96 * own.mean(axis=1).std(ddof=1) / np.sqrt(1000)
