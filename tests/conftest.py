@@ -23,8 +23,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that tests interrupt would inherit it
 
 # Linux allows a process 65,530 by default, and LLVM crashes where one more is refused. Memory ends earlier: compiled as
-# in `make test`, programs with so many mappings take about 3 GB.
-_MOST_MAPPINGS = 15_000
+# in `make test`, programs with 15,000 mappings take about 6 GB.
+_MOST_MAPPINGS = 6_000
 
 
 @pytest.fixture(autouse=True, scope="module")
