@@ -12,12 +12,12 @@ from tabia.training.config import recipes
 from tabia.training.config.fitting import GAMES, Description, describe, fit
 from tabia.training.config.schema import Config
 
-BOARD = Description(rows=8, columns=8, actions=65, seats=2, plies=60, decided=0.95, has_only_wins=True, by_cell=True)
+BOARD = Description(rows=8, columns=8, actions=65, plies=60, decided=0.95, has_only_wins=True, by_cell=True)
 
 
 def test_the_description_of_tictactoe_is_true() -> None:
     found = describe(make("tictactoe"))
-    assert (found.rows, found.columns, found.actions, found.seats) == (3, 3, 9, 2)
+    assert (found.rows, found.columns, found.actions) == (3, 3, 9)
     assert found.has_only_wins and found.by_cell
     drawn = 46080 / 362880  # of all orders of the nine cells, those without a line
     assert abs(found.decided - (1 - drawn)) < 4 * sqrt(drawn * (1 - drawn) / GAMES)

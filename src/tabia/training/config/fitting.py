@@ -36,7 +36,6 @@ class Description:
     rows: int
     columns: int
     actions: int
-    seats: int
     plies: int  # the median length of random games
     decided: float  # the fraction of random games that ended within MOST_PLIES with a winner
     has_only_wins: bool  # no random game had another result than a win, a draw or a loss
@@ -57,7 +56,6 @@ def describe(game: Game) -> Description:
         rows=rows,
         columns=columns,
         actions=game.num_actions,
-        seats=game.num_players,
         plies=int(np.median(played.plies)),
         decided=float(np.ptp(ended, axis=1).astype(bool).sum() / GAMES),
         has_only_wins=game.num_players == 2 and bool(np.isin(ended, (-1.0, 0.0, 1.0)).all()),
