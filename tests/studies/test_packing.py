@@ -49,6 +49,27 @@ def test_a_copy_gives_the_same_report_and_runs_nothing_again(tmp_path: Path) -> 
     assert packing.unpack(archive, copy) == []
 
 
+def test_a_study_continues_from_published_results(tmp_path: Path) -> None:
+    original, copy = StudyDirectory(tmp_path / "original"), StudyDirectory(tmp_path / "copy")
+    scale = STUDY.scale("tiny")
+    runner.run(STUDY, original, scale, only=["first"])
+    archive = packing.pack_results(original, STUDY.parts(scale, 0), tmp_path / "parts.tar.gz")
+    assert packing.unpack(archive, copy) == ["first"]
+    first = (copy.folder("first") / "result.json").read_bytes()
+    runner.run(STUDY, copy, scale)
+    assert (copy.folder("first") / "result.json").read_bytes() == first
+    again = packing.pack_results(original, STUDY.parts(scale, 0), tmp_path / "again.tar.gz")
+    assert again.read_bytes() == archive.read_bytes()
+
+
+def test_published_results_have_no_weights_and_say_so(trained: StudyDirectory, tmp_path: Path) -> None:
+    copy = StudyDirectory(tmp_path / "copy")
+    packing.unpack(packing.pack_results(trained, parts(), tmp_path / "parts.tar.gz"), copy)
+    assert copy.finished("train-0") and not list(copy.path.rglob("*.safetensors"))
+    with pytest.raises(StudyError, match="or remove .*train-0 and run the study again"):
+        steps(place(copy), "train-0")
+
+
 def place(directory: StudyDirectory) -> Place:
     return Place(directory.path, NoControl(), folder_of=directory.folder)
 

@@ -2,11 +2,13 @@
 
 An archive is a tar file with study.json and, for each finished part, result.json, games.txt and weights. It has no run
 directories. Of a training run whose weights no unfinished part needs, it has only the last and the best checkpoint; the
-others are named in weights/left-out, so that a part that needs them says so instead of using the wrong ones.
+others are named in weights/left-out, so that a part that needs them says so instead of using the wrong ones. An archive
+of results, which is published with them, has no games and no weights, and is compressed.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import tarfile
@@ -57,6 +59,19 @@ def pack(
             held.append(file)
             size += _size(file)
     return [*written, _write(to, len(written), held)]
+
+
+def pack_results(directory: StudyDirectory, parts: Sequence[Part], to: Path) -> Path:
+    """Write what the finished parts found, without games and weights, compressed: a study can be continued from it."""
+    held = [(MANIFEST, files.read_bytes(directory.path / MANIFEST, files.MEGABYTE))]
+    for part in parts:
+        if directory.finished(part.name):
+            folder, start = directory.folder(part.name), f"{PARTS}/{part.name}"
+            held += [(f"{start}/{WEIGHTS}/{name}", content) for name, content in _no_weights(folder / WEIGHTS)]
+            held.append((f"{start}/{RESULT}", files.read_bytes(folder / RESULT, _LARGEST)))
+    with writing(to):
+        files.write_atomic(to, gzip.compress(_archived(held), mtime=0))
+    return to
 
 
 def unpack(archive: Path, directory: StudyDirectory) -> list[str]:
@@ -131,6 +146,13 @@ def _weights(folder: Path, every: bool) -> Iterator[File]:
         yield LEFT_OUT, f"{' '.join(missing)}\n".encode()
 
 
+def _no_weights(folder: Path) -> Iterator[File]:
+    """The names of all checkpoints as left out."""
+    missing = [*(map(str, runs.steps(folder)) if folder.is_dir() else ()), *left_out(folder)]
+    if missing:
+        yield LEFT_OUT, f"{' '.join(missing)}\n".encode()
+
+
 def _size(file: File) -> int:
     return len(file[1]) + _HEADER
 
@@ -155,7 +177,7 @@ def _archived(held: Sequence[File]) -> bytes:
 def _members(archive: Path, content: io.BytesIO | None = None) -> Iterator[File]:
     """The files of an archive; the manifest must come first, and nothing but the files of parts may follow."""
     try:
-        with tarfile.open(archive, mode="r:", fileobj=content) as opened:
+        with tarfile.open(archive, mode="r:*", fileobj=content) as opened:
             for number, entry in enumerate(opened):
                 expected = entry.name == MANIFEST if number == 0 else _NAMES.fullmatch(entry.name) is not None
                 if not expected or not entry.isreg() or entry.size > _LARGEST:

@@ -5,6 +5,7 @@ docs/studies/
     <study>/results.csv             copied by `tabia study report NAME --publish docs/studies`
     <study>/results.md
     <study>/figures/
+    <study>/parts.tar.gz            what each part found; `tabia study unpack` continues a study from it
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from pathlib import Path
 
 from tabia.core import files
 from tabia.core.text import markdown
-from tabia.studies import registry
+from tabia.studies import packing, registry
 from tabia.studies.directory import StudyDirectory, writing
 from tabia.studies.estimates import StudyError
 from tabia.studies.report import CSV, FIGURES, MARKDOWN, PROGRESS
 from tabia.studies.results import Progress
 from tabia.studies.study import S, Study
 
-INDEX = "index.md"
+INDEX, ARCHIVE = "index.md", "parts.tar.gz"
 _INTRODUCTION = """\
 # Studies
 
@@ -43,7 +44,9 @@ def publish(study: Study[S], directory: StudyDirectory, to: Path) -> list[Path]:
         written = [_copy(directory.path / name, target / name) for name in (CSV, MARKDOWN)]
         for figure in sorted((directory.path / FIGURES).glob("*")):
             written.append(_copy(figure, target / FIGURES / figure.name))
-    return written
+    manifest = directory.manifest()
+    parts = study.parts(study.scale(manifest.scale), manifest.seed)
+    return [*written, packing.pack_results(directory, parts, target / ARCHIVE)]
 
 
 def _copy(source: Path, target: Path) -> Path:

@@ -167,8 +167,8 @@ def steps(place: Place, part: str) -> list[int]:
     folder = place.folder_of(part) / WEIGHTS
     if left_out(folder):
         raise StudyError(
-            f"{folder} has only some of the checkpoints of {part}. Pack them all where they were trained: "
-            "tabia study pack --all-weights"
+            f"{folder} has only some of the checkpoints of {part}. Pack them all where they were trained (tabia study "
+            f"pack --all-weights), or remove {folder.parent} and run the study again."
         )
     return list(runs.steps(folder))
 
