@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tabia.evaluation import Match, Record, Recorder, Tournament, match_result, play, play_tournament
@@ -29,8 +30,11 @@ MakePlayer = Callable[[Game, Place], Player]
 
 
 def spec(text: str) -> MakePlayer:
-    """A player by its spec."""
-    return lambda game, place: make_player(text, game)
+    """A player by its spec; parts of one process share it, and so its programs."""
+    return lambda game, place: _shared(text, game)
+
+
+_shared = lru_cache(maxsize=12)(make_player)
 
 
 def trained(part: str, options: str = "", *, player: str = "az", step: str = "latest") -> MakePlayer:

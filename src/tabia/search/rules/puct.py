@@ -25,7 +25,7 @@ def as_draw(node: View) -> Array:
 
 def as_loss(node: View) -> Array:
     """-1, the lowest score of any game (Schulte 2021)."""
-    return -jnp.ones_like(node.value)
+    return jnp.full_like(node.value, -1.0)
 
 
 def as_parent(node: View) -> Array:

@@ -1,6 +1,7 @@
 """Ratings from a partial round robin against those from a full one (Glimmerfors 2022, section 5.2).
 
-Every pair plays once; the partial round robin counts only the games of players near each other in training.
+Every pair plays once; the partial round robin counts only the games of players near each other in training. To find out
+why the ratings differ, the scores of players far apart are compared with those that the partial ratings predict.
 """
 
 from __future__ import annotations
@@ -8,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tabia.core.elo import expected_score
 from tabia.evaluation import Record
 from tabia.evaluation.rating_models import Ratings
 from tabia.games.game import Game
-from tabia.studies.estimates import Estimate, around, average
-from tabia.studies.matches import TournamentPart, lineup, rate_all, spec
+from tabia.studies.estimates import Estimate, around, average, exact, percentage
+from tabia.studies.matches import Tally, TournamentPart, lineup, rate_all, spec
 from tabia.studies.part import Outcome, Part, part_seed
 from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale, Source, Study
-from tabia.studies.verdicts import equality
+from tabia.studies.verdicts import equality, ordering
 
 VERSIONS = (6, 12, 24, 54, 114, 216, 660)  # of the shipped agent connect4-laptop
 FULL, PARTIAL = "full", "partial"
@@ -80,6 +82,11 @@ def _gain(kind: str) -> str:
 
 
 DIFFERENCE = "mean difference of the ratings"
+MEASURED, PREDICTED = "score", "predicted score"
+
+
+def _apart(places: int, what: str) -> str:
+    return f"{places} place{'' if places == 1 else 's'} apart: {what}"
 
 
 def near(records: Sequence[Record], names: Sequence[str], nearest: int) -> list[Record]:
@@ -88,19 +95,46 @@ def near(records: Sequence[Record], names: Sequence[str], nearest: int) -> list[
     return [record for record in records if abs(place[record.players[0]] - place[record.players[1]]) <= nearest]
 
 
+def predicted_score(ratings: Ratings, one: int, other: int) -> float:
+    """The score that ratings predict for a player against another, in both seats equally often."""
+    gap, first = float(ratings.elo[one] - ratings.elo[other]), float(ratings.advantage[0])
+    seats = [
+        expected_score(gap + advantage - ratings.draw) - expected_score(-gap - advantage - ratings.draw)
+        for advantage in (first, -first)
+    ]
+    return 0.5 + sum(seats) / 4
+
+
+def by_distance(records: Sequence[Record], names: Sequence[str], ratings: Ratings) -> list[Estimate]:
+    """The mean score of the later of two versions by their distance, and what the ratings predict for it."""
+    found = []
+    for places in range(1, len(names)):
+        pairs = [(later, later - places) for later in range(places, len(names))]
+        met = [{names[later], names[earlier]} for later, earlier in pairs]
+        games = [record for record in records if set(record.players) in met]
+        later = [Tally([one for one in games if set(one.players) == pair], max(pair, key=names.index)) for pair in met]
+        points, count = sum(one.points for one in later), sum(one.games for one in later)
+        expected = [predicted_score(ratings, *pair) for pair in pairs]
+        found.append(percentage(_apart(places, MEASURED), points, count, "% of points"))
+        found.append(exact(_apart(places, PREDICTED), 100 * sum(expected) / len(expected), "% of points"))
+    return found
+
+
 def _parts(scale: RoundRobinScale, seed: int) -> Sequence[Part]:
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         both = {FULL: rate_all(records, names), PARTIAL: rate_all(near(records, names, scale.nearest), names)}
         found = [one for kind, ratings in both.items() for one in _ratings(scale, kind, ratings)]
         gaps = abs(both[FULL].elo - both[PARTIAL].elo)[1:]  # the first player anchors both
-        return Outcome((*found, average(DIFFERENCE, gaps, "Elo")))
+        apart = by_distance(records, names, both[PARTIAL])
+        return Outcome((*found, average(DIFFERENCE, gaps, "Elo"), *apart))
 
     kinds = (FULL, PARTIAL)
     keys = [_key(label, kind) for kind in kinds for label in scale.labels] + [_gain(kind) for kind in kinds]
+    apart = [_apart(places, what) for places in range(1, len(scale.players)) for what in (MEASURED, PREDICTED)]
     return [
         TournamentPart(
             name=f"tournament-{repeat}",
-            keys=(*keys, DIFFERENCE),
+            keys=(*keys, DIFFERENCE, *apart),
             game=scale.game,
             players=lineup(*map(spec, scale.players)),
             games=scale.games,
@@ -136,6 +170,12 @@ STUDY = Study(
             other=_gain(PARTIAL),
             within=WITHIN,
         ),
+        ordering(
+            "Versions 6 places apart score less than the partial ratings predict",
+            "ours",
+            higher=_apart(6, PREDICTED),
+            lower=_apart(6, MEASURED),
+        ),
     ),
     figures=(
         Figure(
@@ -149,9 +189,22 @@ STUDY = Study(
             ),
             log_x=True,
         ),
+        Figure(
+            name="distance",
+            title="Score of the later version by distance",
+            x="places between the versions",
+            y="score, % of points",
+            curves=tuple(
+                Curve(label, tuple((places, _apart(places, what)) for places in range(1, len(VERSIONS))))
+                for what, label in ((MEASURED, "measured"), (PREDICTED, "predicted by the partial ratings"))
+            ),
+        ),
     ),
     notes=(
         "The thesis rates versions up to 60,000 steps apart, which is at most 24 opponents each, and shows plots only. "
-        "Here both ratings come from the same games, so they differ only by the pairs that are left out.",
+        "Here both ratings come from the same games, so they differ only by the pairs that are left out. The partial "
+        "round robin meets opponents at most two places apart, and its ratings add up these differences, as Elo's "
+        "model expects. The scores by distance show that they do not add up: the more places apart, the more the "
+        "stronger version scores below the prediction. So the partial ratings spread further than the full ones.",
     ),
 )
