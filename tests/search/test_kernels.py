@@ -14,7 +14,7 @@ from tabia import games
 from tabia.search import Gumbel, MiniAlphaGo, Puct, Search, Uct, descent, device, kernels
 from tabia.search.descent import Path, on_path
 from tabia.search.rules import Rule
-from tabia.search.rules.puct import Reduced, as_parent
+from tabia.search.rules.puct import Reduced, as_loss, as_parent
 from tabia.search.tree import LINK, LOGIT, TOTAL, VALUE, VISITS, Tree
 
 from .positions import random_network, random_positions, random_weights
@@ -26,6 +26,7 @@ RULES = [
     Puct(),
     Puct(base=50.0, untried_value=as_parent),
     Puct(untried_value=Reduced()),
+    Puct(c=10.0, untried_value=as_loss, own_visit=False),
     Uct(),
     MiniAlphaGo(),
     MiniAlphaGo(c1=0.7, untried_first=True),
