@@ -78,6 +78,16 @@ def version(part: str, index: int, count: int, options: str = "", *, player: str
     return made
 
 
+def until(part: str, iterations: int, options: str = "", *, player: str = "az") -> MakePlayer:
+    """A player with the last weights that a training part exported in its first iterations."""
+
+    def made(game: Game, place: Place) -> Player:
+        step = max(step for step in steps(place, part) if step <= iterations)
+        return trained(part, options, player=player, step=str(step))(game, place)
+
+    return made
+
+
 class Tally:
     """Wins, draws and losses of a player, in one seat or in all."""
 

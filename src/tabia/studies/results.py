@@ -116,7 +116,7 @@ def _value_row(published: Published, scale: Scale, ours: Estimate | None, seeds:
 
 
 def _not_at(scale: Scale) -> Verdict:
-    return Verdict(NOT_COMPARABLE, f"not at scale {scale.name}")
+    return Verdict(NOT_COMPARABLE, f"scale {scale.name} differs from the publication")
 
 
 def seeds_shown(figure: Figure, results: Results) -> str:

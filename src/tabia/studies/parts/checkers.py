@@ -9,7 +9,7 @@ from typing import Any
 from tabia.evaluation import Record
 from tabia.games.game import Game
 from tabia.studies.estimates import Estimate, average, exact
-from tabia.studies.matches import MakePlayer, MatchPart, Measure, score, spec, trained, version
+from tabia.studies.matches import MakePlayer, MatchPart, Measure, score, spec, trained, until, version
 from tabia.studies.part import Outcome, part_seed
 from tabia.studies.study import Scale
 from tabia.studies.trainings import TINY, TINY_RECIPE, TINY_SEARCH, Lines, TrainingPart
@@ -22,6 +22,8 @@ VARIANTS: dict[str, tuple[tuple[str, Any], ...]] = {
     "c too high": (("search.c", 100.0),),
 }
 """Changes of the recipe; its c is 10, which is 15 on Schulte's scale of scores."""
+VARIANT_ITERATIONS = 14
+"""How long the other variants train: the games of the Initialize agent and ten sessions."""
 VERSIONS_ONLY = (("checkpoints.every", 1_000_000),)
 """A checkpoint is 400 MiB, most of it the optimizer and the replay buffer, and only accepted versions are measured."""
 VERSIONS = 5  # evenly spaced over training, of which the first is the untrained network
@@ -88,7 +90,7 @@ def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Trai
         name=f"train-{slug(variant)}-{repeat}",
         recipe=TINY_RECIPE if scale.tiny else RECIPE,
         run_seed=part_seed(seed, repeat, "train"),
-        changes=TINY if scale.tiny else (*VERSIONS_ONLY, *scale.changes, *VARIANTS[variant]),
+        changes=TINY if scale.tiny else (*VERSIONS_ONLY, *scale.changes, *_changes(variant)),
         curves=("loss_policy", "loss_value", "game_length"),
         keys=(*counts, length_key(variant)),
         measure=_lengths(variant),
@@ -97,14 +99,22 @@ def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Trai
     )
 
 
+def _changes(variant: str) -> tuple[tuple[str, Any], ...]:
+    shorter = () if variant == "published" else (("iterations", VARIANT_ITERATIONS),)
+    return (*VARIANTS[variant], *shorter)
+
+
 def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None, *, before: int = 0) -> MakePlayer:
     """A version of a run, with search or without; the first two moves of every player are random."""
-    rule = "rule=puct,c=10,own_visit=false,untried_value=lowest,cut_loops=true"
-    search = f"simulations={scale.simulations},{rule},winning_moves_first=false"
-    options = ",".join([TINY_SEARCH if scale.tiny else search] * (kind == "agent"))
+    options = _search(scale) if kind == "agent" else ""
     if index is None:
         return trained(run, options, player=KINDS[kind])
     return version(run, index, VERSIONS, options, player=KINDS[kind], before=before)
+
+
+def _search(scale: CheckersScale) -> str:
+    rule = "rule=puct,c=10,own_visit=false,untried_value=lowest,cut_loops=true"
+    return TINY_SEARCH if scale.tiny else f"simulations={scale.simulations},{rule},winning_moves_first=false"
 
 
 def game_id(scale: CheckersScale) -> str:
@@ -211,6 +221,8 @@ def variant_key(variant: str) -> str:
 
 
 def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> MatchPart:
+    """A variant against the published settings after as many sessions."""
+
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         return Outcome((score(variant_key(variant), game, records, names[0]),))
 
@@ -222,7 +234,10 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
         name=f"{slug(variant)}-against-published",
         keys=(variant_key(variant),),
         measure=measure,
-        players=(_player(scale, other, "agent"), _player(scale, f"train-published-{repeat}", "agent")),
+        players=(
+            _player(scale, other, "agent"),
+            until(f"train-published-{repeat}", VARIANT_ITERATIONS, _search(scale)),
+        ),
         games=scale.games,
         needs=(other,),
     )
