@@ -108,7 +108,7 @@ def _draw(
         found = is_losable(game, drawn, oracle, progress=bar)
     chosen = positions.with_losable(drawn, found, count, losable)
     if len(chosen) < count:
-        typer.echo(f"tabia: only {len(chosen):,} of them can be used.", err=True)
+        typer.echo(f"tabia: only {len(chosen):,} positions satisfy --losable {losable:g}.", err=True)
     return chosen
 
 

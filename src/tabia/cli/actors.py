@@ -82,10 +82,10 @@ def place(address: str | None, actors: int | None, devices: str | None) -> Itera
 
 
 def check_actors(address: str | None, actors: int | None, devices: str | None = None) -> None:
-    """Refuse the options of a cluster without one."""
+    """Reject the options of a cluster if there is none."""
     for option, value in (("--actors", actors), ("--actor-devices", devices)):
         if address is None and value is not None:
-            raise ClusterError(f"{option} is for a cluster: add --ray local, or --ray HOST:PORT.")
+            raise ClusterError(f"{option} is for a cluster: add --ray local or --ray HOST:PORT.")
 
 
 def abandon(cluster: Cluster) -> str:
@@ -108,6 +108,6 @@ def parse_devices(text: str | None) -> float | None:
         found = math.nan
     if not (0.0 <= found <= 1.0):
         raise ClusterError(
-            f"--actor-devices {quote(text)}: give `cpu`, or how much of a GPU each actor takes, such as 1 or 0.5."
+            f"--actor-devices {quote(text)}: expected `cpu`, or the fraction of a GPU per actor, such as 1 or 0.5."
         )
     return found

@@ -31,8 +31,8 @@ PositionsFile = Annotated[
 ]
 Tree = Annotated[Path | None, typer.Option(help="Save the search tree as SVG, DOT (.dot) or text (.txt).")]
 Svg = Annotated[Path | None, typer.Option(help="Save the board as SVG, with the policy on its cells and a value bar.")]
-Trace = Annotated[Path | None, typer.Option(help="Save values and visits of the search by simulation, as CSV.")]
-Batch = Annotated[int, typer.Option(min=1, help="Positions of a file analyzed side by side.")]
+Trace = Annotated[Path | None, typer.Option(help="Save the values and visits after each simulation as CSV.")]
+Batch = Annotated[int, typer.Option(min=1, help="Positions of a file per batch.")]
 
 EXIT_ILLEGAL_LINES = 1
 """The exit code if some lines of a file do not lead to a position."""

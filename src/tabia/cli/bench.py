@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tabia.benchmarks.report import Row
 
 AnyRow = TypeVar("AnyRow", bound="Row")
-Quick = Annotated[bool, typer.Option("--quick", help="A rough figure in a few seconds.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Measure roughly, in a few seconds.")]
 
 app = typer.Typer(no_args_is_help=True, help="Measure how fast Tabia is on this machine.")
 
@@ -33,7 +33,7 @@ def games(
         list[str] | None, typer.Argument(metavar="[GAME]...", help="Games to measure.", show_default="all")
     ] = None,
     quick: Quick = False,
-    batch: Annotated[int, typer.Option(min=1, max=2**20, help="Games played side by side.")] = 1024,
+    batch: Annotated[int, typer.Option(min=1, max=2**20, help="Games per batch.")] = 1024,
     as_json: Json = False,
     out: ReportOut = None,
 ) -> None:
@@ -159,7 +159,7 @@ def moves(
         list[int] | None, typer.Option("--batch", min=1, help="Positions per call.", show_default="1, 8 and 32")
     ] = None,
     simulations: Annotated[int, typer.Option(min=1, help="Simulations per move.")] = 64,
-    repeats: Annotated[int, typer.Option(min=1, help="Calls of each kind, of which the shortest counts.")] = 7,
+    repeats: Annotated[int, typer.Option(min=1, help="Calls of each kind; the shortest is reported.")] = 7,
     as_json: JsonLines = False,
     out: ReportOut = None,
 ) -> None:
@@ -195,7 +195,7 @@ def moves(
 
 @app.command("rollouts")
 def rollouts(
-    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions that Tabia searches side by side.")] = 256,
+    batch: Annotated[int, typer.Option(min=1, max=2**16, help="Positions per batch of Tabia's search.")] = 256,
     cores: Annotated[int, typer.Option(min=1, help="Cores that Tabia may use; the bot of OpenSpiel uses one.")] = 1,
     as_json: JsonLines = False,
     out: ReportOut = None,
@@ -269,7 +269,7 @@ def first_move(
 ) -> None:
     """Measure the seconds to the first move of the agents in the package, with an empty and a warm compilation cache.
 
-    Every figure comes from a fresh process, measured after its imports. Half a minute per agent on two cores.
+    Every measurement is a fresh process, timed after its imports. It takes half a minute per agent on two cores.
 
     Example:
       [bold]tabia bench first-move othello[/]
@@ -291,7 +291,7 @@ def first_move(
 def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
     """Measure how much of the machine training uses; takes a few minutes.
 
-    Self-play is compared with its bare search, the learner with bare convolutions, and on CPUs self-play with pgx and
+    Self-play is compared with the search alone, the learner with convolutions alone, and on CPUs self-play with pgx and
     mctx, all with the same network: 64 x 5 on CPUs, 128 x 5 elsewhere.
 
     Example:
@@ -302,7 +302,7 @@ def training(as_json: JsonLines = False, out: ReportOut = None) -> None:
     rows = _collect(benchmark.run(), benchmark.METHOD, out, as_json=as_json)
     if not as_json:
         _print_table(
-            ("what", "beside", "unit"),
+            ("what", "compared with", "unit"),
             ("ours", "other", "ratio"),
             (
                 (row.what, row.beside, row.unit, f"{row.ours:,.1f}", f"{row.other:,.1f}", f"{row.ratio:.2f}")
@@ -321,13 +321,13 @@ def scaling(
     actors: Annotated[list[int] | None, typer.Option(min=1, help="Actors to predict; repeat for more.")] = None,
     devices: Annotated[list[int] | None, typer.Option(min=1, help="Devices to predict; repeat for more.")] = None,
     gigabits: Annotated[float, typer.Option(min=0.001, help="Gigabits per second of the learner's link.")] = 10.0,
-    milliseconds: Annotated[float, typer.Option(min=0.0, help="Latency of that link.")] = 1.0,
+    milliseconds: Annotated[float, typer.Option(min=0.0, help="Latency of the learner's link in milliseconds.")] = 1.0,
     device_gigabits: Annotated[
         float, typer.Option(min=0.001, help="Gigabits per second between devices of one machine.")
     ] = 1000.0,
     shared_cores: Annotated[
         int | None,
-        typer.Option(min=1, help="Cores that all share, if they run on one machine.", show_default="each has its own"),
+        typer.Option(min=1, help="Cores of the machine that all devices or actors share.", show_default="not shared"),
     ] = None,
     as_json: JsonLines = False,
     out: ReportOut = None,
@@ -370,7 +370,7 @@ def scaling(
 def cluster(
     game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose default recipe is run.")] = "tictactoe",
     iterations: Annotated[int, typer.Option(min=10, help="Iterations per measurement.")] = 40,
-    repeats: Annotated[int, typer.Option(min=1, help="Measurements, of which the median counts.")] = 3,
+    repeats: Annotated[int, typer.Option(min=1, help="Measurements; the median is reported.")] = 3,
     as_json: Json = False,
 ) -> None:
     """Compare the plain training loop with one and with two actors on a Ray cluster of this machine.
@@ -397,7 +397,7 @@ def recipes(
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of training per game.")] = 10.0,
     matches: Annotated[int, typer.Option("--games", min=2, help="Games of each match at the end.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the runs.")] = 0,
-    runs: Annotated[Path, typer.Option(help="Where the runs are stored; finished ones are not repeated.")] = Path(
+    runs: Annotated[Path, typer.Option(help="Directory of the runs; finished ones are not repeated.")] = Path(
         "runs/bench-recipes"
     ),
     as_json: JsonLines = False,

@@ -10,7 +10,7 @@ import typer
 from tabia.cli.options import RunsDirectory
 
 Data = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where games are kept.", show_default="the user's data directory")
+    Path | None, typer.Option(metavar="DIR", help="Where games are stored.", show_default="the user's data directory")
 ]
 
 

@@ -59,4 +59,4 @@ def _with_rating(game: Game, spec: str) -> str:
     """A player's spec, with its rating on the game's ladder if it has one."""
     found = ladder.find(game)
     elo = next((rung.elo for rung in found.rungs if rung.spec == spec), None) if found else None
-    return spec if elo is None else f"{spec} ({elo:.0f} Elo, where random has 0)"
+    return spec if elo is None else f"{spec} ({elo:.0f} Elo, with random at 0)"

@@ -136,7 +136,7 @@ def _adapter_texts() -> dict[str, str]:
         "pgx:NAME": ", ".join(_adapters()["pgx"]),
         "spiel:NAME": "games of OpenSpiel, such as spiel:hex or spiel:amazons",
         "file.py:Class": "your own game, in plain Python or as array rules: docs/how-to/own-game.md",
-        "GAME:history=T": "any of these, observing its last T positions",
+        "GAME:history=T": "any of these, with the last T positions in the observation",
         "GAME:KEY=VALUE": "with parameters, such as chinese-checkers:fields=121,players=2,rules=people",
     }
 

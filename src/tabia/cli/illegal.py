@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tabia.evaluation.illegal import IllegalShare
 
 Networks = Annotated[
-    list[str], typer.Argument(metavar="NETWORK...", help="Agents, files of weights, RUN@VERSION; RUN: all checkpoints.")
+    list[str], typer.Argument(metavar="NETWORK...", help="Agents, weights files or RUN@VERSION; RUN: all checkpoints.")
 ]
 Games = Annotated[int, typer.Option(min=1, help="Games of each network against itself.")]
-RandomMoves = Annotated[int, typer.Option(min=0, help="Random moves of each seat before the games; they do not count.")]
+RandomMoves = Annotated[int, typer.Option(min=0, help="Random moves per seat at the start of a game, not measured.")]
 
 
 def illegal(

@@ -30,7 +30,7 @@ Candidates = Annotated[
     ),
 ]
 Games = Annotated[int, typer.Option("--games", min=2, help="Games per pairing, at least 2.")]
-Rounds = Annotated[int, typer.Option(min=1, help="The most rounds of rating all players and pairing them anew.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Maximum number of rounds; each rates and pairs all players.")]
 File = Annotated[Path, typer.Option("--ladder", metavar="FILE", help="The file to write the ladder to.")]
 
 

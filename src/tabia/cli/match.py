@@ -50,21 +50,21 @@ Sprt = Annotated[
     str | None,
     typer.Option(
         metavar="LOW,HIGH[,ALPHA,BETA]",
-        help="Stop as soon as the first player is proved better than LOW Elo, or worse than HIGH Elo.",
+        help="Stop once the first player is shown to be more than LOW Elo stronger, or less than HIGH Elo stronger.",
     ),
 ]
 MatchBatch = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Games played side by side; the games depend on this number.",
+        help="Games per batch; the games depend on this number.",
         show_default="256, or 64 with --sprt",
     ),
 ]
-TournamentBatch = Annotated[
-    int, typer.Option(min=1, help="Games played side by side; the games depend on this number.")
+TournamentBatch = Annotated[int, typer.Option(min=1, help="Games per batch; the games depend on this number.")]
+Nearest = Annotated[
+    int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the given order.")
 ]
-Nearest = Annotated[int | None, typer.Option(min=1, help="Pair each player only with its nearest K in the order.")]
 _MOST_INCIDENTS = 10  # shown one by one
 _PLACES = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -223,10 +223,10 @@ def _print(planned: Match, played: PlayedMatch, result: MatchResult) -> None:
 
 
 def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[str]:
-    """What engines did otherwise than play: counts, one line per game, and the first report of each kind."""
+    """Games that engines forfeited or that are not counted: totals, a line each, and the first report of each kind."""
     if result.forfeited or result.excluded:
         yield (
-            f"{count(result.forfeited, 'game')} lost by a fault of an engine; {count(result.excluded, 'game')} not "
+            f"{count(result.forfeited, 'game')} forfeited by an engine; {count(result.excluded, 'game')} not "
             "counted, because the rules of an engine differ."
         )
     serious = [one for one in incidents if one.end != "resigned"]
@@ -236,7 +236,7 @@ def _incidents(incidents: Sequence[Incident], result: MatchResult) -> Iterator[s
     if len(serious) > _MOST_INCIDENTS:
         yield f"... and {len(serious) - _MOST_INCIDENTS} more; --json lists all."
     for one in {incident.end: incident for incident in reversed(serious) if incident.report}.values():
-        yield f"\nThe position of round {one.round}, and what was said:\n{one.report}"
+        yield f"\nRound {one.round}, position and last messages:\n{one.report}"
 
 
 def _repeats(result: MatchResult, unique: bool) -> str:
@@ -248,10 +248,10 @@ def _repeats(result: MatchResult, unique: bool) -> str:
 def _verdict(player: str, test: tuple[float, float, float, float], better: bool | None) -> str:
     low, high, alpha, beta = test
     if better is None:
-        return f"Undecided: {player} is proved neither better than {low:g} Elo nor worse than {high:g} Elo."
+        return f"Undecided: {player} is not shown to be more than {low:g} Elo or less than {high:g} Elo stronger."
     if better:
-        return f"{player} is better than {low:g} Elo (error probability at most {alpha:g})."
-    return f"{player} is worse than {high:g} Elo (error probability at most {beta:g})."
+        return f"{player} is more than {low:g} Elo stronger (error probability at most {alpha:g})."
+    return f"{player} is less than {high:g} Elo stronger (error probability at most {beta:g})."
 
 
 def _place(place: int) -> str:

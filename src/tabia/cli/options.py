@@ -40,7 +40,7 @@ RecordsOut = Annotated[
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
 ]
-CountRepeats = Annotated[bool, typer.Option("--count-repeats", help="Count every game, equal ones too.")]
+CountRepeats = Annotated[bool, typer.Option("--count-repeats", help="Count identical games every time, not once.")]
 Anchor = Annotated[str | None, typer.Option(help="The player with a fixed rating.", show_default="the first player")]
 AnchorElo = Annotated[float, typer.Option(help="The rating of the anchor.")]
 
@@ -77,7 +77,7 @@ ActorDevices = Annotated[
     typer.Option(
         "--actor-devices",
         metavar="cpu|GPUS",
-        help="Where actors compute: on the CPU, or on this much of a GPU each.",
+        help="The device of each actor: the CPU, or this fraction of a GPU.",
         show_default="1 GPU if the cluster has any",
     ),
 ]

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 GameIds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[GAME]...", help="Ids of games, the first one opens; file.py:Class for one of your own."),
+    typer.Argument(metavar="[GAME]...", help="Game ids, or file.py:Class for a game of your own; the first one opens."),
 ]
 Terminal = Annotated[
-    bool, typer.Option("--terminal", help="Play in the terminal; the options below it, to --seed, imply this.")
+    bool, typer.Option("--terminal", help="Play in the terminal; implied by the options from --level to --seed.")
 ]
-Port = Annotated[int, typer.Option(min=1, max=65535, help="Where the page is; the next free port if it is taken.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the page; if it is taken, the next free one.")]
 Data = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where games are kept.", show_default="the user's data directory")
+    Path | None, typer.Option(metavar="DIR", help="Where games are stored.", show_default="the user's data directory")
 ]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Open no browser, only print the address.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the address.")]
 Level = Annotated[
     str | None, typer.Option(help="Strength of your opponents: easy, medium, hard or best.", show_default="best")
 ]
@@ -61,10 +61,10 @@ def play(
 ) -> None:
     """Play in a browser: any game at any level, with review, live training runs and explanations.
 
-    The page is only for this computer. Every move is saved at once, so Ctrl-C loses nothing. A second
+    Only this computer can open the page. Every move is saved at once, so Ctrl-C loses nothing. A second
     [bold]tabia play[/] opens the page that already runs.
 
-    With --terminal you play there. Type a move, or ? for help: undo, hint, save FILE, replay, quit. Your opponent is
+    With --terminal, type a move, or ? for help: undo, hint, save FILE, replay, quit. Your opponent is
     the best agent for the game, a weaker one with --level, or the player that --against names. Levels come from the
     game's measured ladder. The game is saved after every move. Moves can also come from a pipe, one per line. A game
     between players, such as one of a match, is replayed from its start.

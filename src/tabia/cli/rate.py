@@ -35,7 +35,7 @@ Method = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option(help="Plot rating against iteration in an .svg, .png or .pdf file.")]
 Nearest = Annotated[int, typer.Option(min=1, help="For a run: pair each checkpoint with its nearest K.")]
-Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: the most checkpoints, evenly spaced.")]
+Checkpoints = Annotated[int, typer.Option(min=2, help="For a run: maximum number of checkpoints, evenly spaced.")]
 Simulations = Annotated[int, typer.Option(min=0, help="For a run: simulations per move; 0 is the network alone.")]
 
 Options = Annotated[

@@ -44,7 +44,7 @@ def play_on_cluster(matches: Sequence[Match], recorder: Recorder, ray: str, acto
     lineup, jobs = lineup_of(matches), sum(len(match.batches) for match in matches)
     if actors is not None and jobs < actors:
         typer.echo(
-            f"{count(jobs, 'batch', 'batches')} of games for {actors} actors; a smaller --batch gives each one some.",
+            f"{count(jobs, 'batch', 'batches')} of games for {actors} actors; a smaller --batch would use all of them.",
             err=True,
         )
     with (

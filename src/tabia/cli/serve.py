@@ -22,18 +22,18 @@ DatabaseUrl = Annotated[
         metavar="URL",
         envvar="TABIA_DB",
         show_envvar=False,
-        help="postgresql://USER@HOST/NAME, also from $TABIA_DB.",
+        help="The database, postgresql://USER@HOST/NAME; also read from $TABIA_DB.",
         show_default="SQLite in the data directory",
     ),
 ]
 Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate chain, PEM.")]
 Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The key of the certificate, PEM.")]
 Proxy = Annotated[
-    bool, typer.Option("--proxy", help="A reverse proxy with a certificate is in front; only it is answered.")
+    bool, typer.Option("--proxy", help="Accept requests only from a reverse proxy, which has the certificate.")
 ]
 ProxyNetwork = Annotated[
     list[str] | None,
-    typer.Option("--proxy-network", metavar="NETWORK", help="Where the proxy may be, beside this computer."),
+    typer.Option("--proxy-network", metavar="NETWORK", help="A network of the proxy, if it is on another computer."),
 ]
 Games = Annotated[
     list[str] | None,
@@ -78,8 +78,8 @@ def serve(
 ) -> None:
     """Serve games to a class, a club or a lab: accounts, ratings, games against agents and between people.
 
-    Without TLS or a proxy it listens on this computer only. SIGTERM and Ctrl-C stop it within seconds: answers are
-    finished, every move is saved. Logs are lines of JSON on stderr, without names and addresses.
+    Without TLS or a proxy the server listens on this computer only. SIGTERM and Ctrl-C stop it within seconds, after
+    the requests in progress; every move is saved. Logs are lines of JSON on stderr, without names and addresses.
 
     Examples:
       [bold]tabia serve[/]

@@ -10,11 +10,11 @@ import typer
 from tabia.cli.extras import needs_server
 from tabia.cli.serve_people import Data, DatabaseUrl, opened, place
 
-Backup = Annotated[Path, typer.Argument(metavar="FILE", help="The backup; it holds hashes of passwords, keep it safe.")]
+Backup = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file; it contains hashes of passwords.")]
 
 
 def backup(file: Backup, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Write all games, accounts and ratings of this moment to a new file; the server may be running.
+    """Back up all games, accounts and ratings to a new file; the server may be running.
 
     The file is lines of JSON with a checksum, the same for SQLite and PostgreSQL, so that it also moves a server from
     one to the other.
@@ -33,7 +33,7 @@ def backup(file: Backup, db: DatabaseUrl = None, data: Data = None) -> None:
 
 
 def restore(file: Backup, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Fill an empty database from a backup, and compare the checksum of what was stored.
+    """Restore a backup into an empty database, and compare checksums.
 
     Stop the server first, and give a new database or directory.
 

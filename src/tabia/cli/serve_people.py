@@ -23,10 +23,10 @@ DatabaseUrl = Annotated[
     typer.Option("--db", metavar="URL", envvar="TABIA_DB", show_envvar=False, help="The database, as for the server."),
 ]
 Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The data directory, as for the server.")]
-Count = Annotated[int, typer.Option(min=1, max=1000, help="How many invitations.")]
-Days = Annotated[float, typer.Option(min=0.01, max=365, help="How long they are valid.")]
+Count = Annotated[int, typer.Option(min=1, max=1000, help="Number of invitations.")]
+Days = Annotated[float, typer.Option(min=0.01, max=365, help="Days until they expire.")]
 
-app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="List, reset, ban and promote the people of a server.")
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, help="List, reset, ban and promote the accounts of a server.")
 
 
 def place(db: str | None, data: Path | None) -> Path | str:
@@ -59,7 +59,7 @@ def _operators(db: str | None, data: Path | None) -> Iterator[Operators]:
 
 @app.command("list")
 def list_people(as_json: Json = False, db: DatabaseUrl = None, data: Data = None) -> None:
-    """List the accounts: name, role, since when, last seen.
+    """List the accounts: name, role, date of creation, last visit.
 
     Example: [bold]tabia serve people list[/]
     """
@@ -79,7 +79,7 @@ def list_people(as_json: Json = False, db: DatabaseUrl = None, data: Data = None
 
 @app.command()
 def reset(name: Name, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Give somebody a new random password, and sign out all of their browsers.
+    """Set a new random password for an account, and sign out all of its browsers.
 
     Example: [bold]tabia serve people reset ada[/]
     """
@@ -92,7 +92,7 @@ def reset(name: Name, db: DatabaseUrl = None, data: Data = None) -> None:
 
 @app.command()
 def ban(name: Name, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Sign somebody and their bots out, and refuse them until `unban`.
+    """Sign out an account and its bots, and block them until `unban`.
 
     Example: [bold]tabia serve people ban eve[/]
     """
@@ -103,7 +103,7 @@ def ban(name: Name, db: DatabaseUrl = None, data: Data = None) -> None:
 
 @app.command()
 def unban(name: Name, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Let somebody sign in again.
+    """Let a banned account sign in again.
 
     Example: [bold]tabia serve people unban eve[/]
     """
@@ -119,7 +119,7 @@ def operator(
     db: DatabaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Make somebody an operator, who may start and stop training runs on the page.
+    """Make a member an operator, who may start and stop training runs on the page.
 
     Example: [bold]tabia serve people operator ada[/]
     """
@@ -129,7 +129,7 @@ def operator(
 
 
 def invite(count: Count = 1, days: Days = 14.0, db: DatabaseUrl = None, data: Data = None) -> None:
-    """Print invitations, one per line; each is good for one account.
+    """Print invitations, one per line; each is valid for one account.
 
     Example: [bold]tabia serve invite --count 30 --days 7[/]
     """

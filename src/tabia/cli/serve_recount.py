@@ -8,12 +8,12 @@ import typer
 
 from tabia.cli.serve_people import Data, DatabaseUrl, opened
 
-Write = Annotated[bool, typer.Option("--write", help="Store what differs; without it nothing is changed.")]
+Write = Annotated[bool, typer.Option("--write", help="Store the new ratings; without this option nothing is changed.")]
 _SHOWN = 20  # differences that are listed
 
 
 def recount(db: DatabaseUrl = None, data: Data = None, write: Write = False) -> None:
-    """Compute all ratings again from the finished games, in the order in which they ended, and compare.
+    """Compute all ratings again from the finished games, and compare them with the stored ones.
 
     Exits with code 1 if something differs and was not written. The server may be running.
 

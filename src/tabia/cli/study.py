@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Repeat published experiments and compare the results.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A study; `tabia study list` lists them.")]
 ScaleName = Annotated[
-    str, typer.Option("--scale", help="tiny: seconds; quick: ten minutes on two cores; full: the real thing.")
+    str, typer.Option("--scale", help="tiny: seconds; quick: ten minutes on two cores; full: the published experiment.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Study directory.", show_default="studies/NAME-SCALE")]
 StudySeed = Annotated[int, typer.Option("--seed", min=0, max=2**20, help="The first random seed.")]
 Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="PART", help="Run only this part; repeatable, * matches any text.")
 ]
-Slim = Annotated[bool, typer.Option("--slim", help="Of finished training runs keep only the weights, as float16.")]
+Slim = Annotated[bool, typer.Option("--slim", help="Keep only the weights of finished training runs, as float16.")]
 Parts = Annotated[bool, typer.Option("--parts", help="List the parts instead, with their state.")]
 Publish = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Copy the tables and figures to DIR/NAME, and update DIR/index.md.")
@@ -118,7 +118,7 @@ def report_(
     publish: Publish = None,
     png: Png = False,
 ) -> None:
-    """Write the tables and figures of a study again, from its stored results."""
+    """Rebuild the tables and figures of a study from its stored results."""
     from tabia.studies import StudyDirectory, publication, registry, report
 
     study = registry.load(name)
@@ -134,7 +134,7 @@ def report_(
 @app.command()
 def pack(
     name: Name,
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The archive; more get names with -2, -3, ...")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The archive; others get names with -2, -3, ...")],
     scale: ScaleName = "quick",
     out: Out = None,
     only: Only = None,
@@ -143,7 +143,7 @@ def pack(
     ] = False,
     limit: Annotated[float, typer.Option(min=0.1, max=1024.0, help="The largest archive, in MiB.")] = 16.0,
 ) -> None:
-    """Pack the finished parts of a study into archives, without run directories, to bring them to another machine."""
+    """Pack the finished parts of a study into archives, without run directories, to copy them to another machine."""
     from tabia.studies import StudyDirectory, packing, registry
 
     study = registry.load(name)
@@ -159,7 +159,7 @@ def unpack(
     archives: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Archives made by `tabia study pack`.")],
     out: Annotated[Path, typer.Option("--out", help="Study directory; created if it does not exist.")],
 ) -> None:
-    """Add the parts in archives to a study directory; parts that are finished there stay as they are."""
+    """Add the parts in archives to a study directory; parts that are already finished are kept."""
     from tabia.studies import StudyDirectory, packing
 
     for archive in archives:

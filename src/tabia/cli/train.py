@@ -101,9 +101,9 @@ def resume(
     actor_devices: ActorDevices = None,
     as_json: JsonLines = False,
 ) -> None:
-    """Resume a run from its newest sound checkpoint, exactly as if it had never stopped, or extend it.
+    """Resume a run from its newest intact checkpoint, exactly as if it had never stopped, or extend it.
 
-    A run can be resumed with a cluster or without one, however it began.
+    A run can be resumed with or without a cluster, regardless of how it was started.
 
     Examples:
       [bold]tabia resume runs/connect4[/]
@@ -134,7 +134,7 @@ def resume(
 
 def report(
     path: RunPath,
-    rate: Annotated[bool, typer.Option(help="Let the checkpoints play for ratings.")] = True,
+    rate: Annotated[bool, typer.Option(help="Play games between checkpoints to rate them.")] = True,
     game: RunGame = None,
     devices: Devices = None,
 ) -> None:

@@ -64,7 +64,7 @@ class SearchSettings:
     reuse_tree: bool = False
     """Keep the subtree of the move played for the next search, at most `simulations` nodes; not with gumbel.
 
-    An iteration starts with new trees, because its network may be another one.
+    An iteration starts with new trees, because its network may be different.
     """
     proven_values: bool = False
     """Back up exact wins, draws and losses; a position proven by its search has exact targets. Not for chance."""
@@ -89,7 +89,7 @@ class SelfPlaySettings:
     opening_fraction: float = bounded(0.5, 0.0, 1.0)
     """The fraction of games that start with random moves."""
     opening_moves: int = bounded(8, 0, 1_000_000)
-    """The most random moves; each opening has 1 to this many."""
+    """Maximum number of random moves; each opening has 1 to this many."""
     opening_candidates: int = bounded(1, 1, 1_000)
     """Sample this many openings and play the most balanced one, as the network sees it."""
     revisit_fraction: float = bounded(0.0, 0.0, 1.0)
@@ -102,9 +102,9 @@ class SelfPlaySettings:
     teacher: str = ""
     """A player (random, greedy, initialize) that plays instead of the network; see teacher_games, or schedule it."""
     teacher_games: int = bounded(0, 0, 1_000_000_000)
-    """The teacher plays this many games; the network learns from them once, they are discarded, and it takes over.
+    """The teacher plays this many games; the network learns from them once, and then plays from an empty replay buffer.
 
-    It then plays without passing a gate. 0: the teacher plays as long as `teacher` is set.
+    It plays without passing a gate first. 0: the teacher plays as long as `teacher` is set.
     """
     epsilon: float = bounded(0.0, 0.0, 1.0)
     """The fraction of moves replaced by random ones; positions before one keep their search value as target."""
@@ -135,7 +135,7 @@ class ReplaySettings:
     iterations: int = bounded(0, 0, 1_000_000)
     """Sample from this many of the newest iterations instead; 0: use positions."""
     place: str = one_of("auto", "device", "host")
-    """Where it is stored; `auto`: on the device if it fits there, otherwise in the machine's memory."""
+    """Where the buffer is stored; `auto`: on the device if it fits there, otherwise in host memory."""
     min_positions: int = bounded(0, 0, 1_000_000_000)
     """Positions that must be ready before learning starts; 0: four batches."""
 
@@ -199,7 +199,7 @@ class SupervisedSettings:
     labels: str = one_of("first", "all")
     """The move to learn: the first of the best moves, or all of them with equal probability."""
     accuracy: float = bounded(0.0, 0.0, 1.0)
-    """End the run once the network names the move of this fraction of the positions; 0: never."""
+    """End the run once the network's first choice is right in this fraction of the positions; 0: never."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +217,7 @@ class GateSettings:
     search: str = one_of("gumbel", "run")
     """How both sides search: `gumbel`, or by the run's own rule (`run`); without noise in either case."""
     restore_on_refusal: bool = False
-    """Replace a refused network by the champion, weights and optimizer, instead of training it further."""
+    """Replace a rejected network with the champion, weights and optimizer state, instead of training it further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +256,7 @@ class CheckpointSettings:
     minutes: float = bounded(5.0, 0.0, 1e6)
     """Minutes after which a checkpoint is saved in any case."""
     resumable: int = bounded(2, 1, 1_000)
-    """The newest checkpoints that can be resumed; older ones keep only their weights."""
+    """Number of newest checkpoints that can be resumed; older ones keep only their weights."""
     games: int = bounded(4, 0, 1_000)
     """Self-play games written to games/ per checkpoint."""
     all_games: bool = False
