@@ -209,7 +209,7 @@ STUDY = Study(
         "With c1 = 0 only Mini AlphaGo chooses by value, hence its 95%. The published script gives it the first "
         "move in every game, so the published values are compared with the games in which it moves first; with c1 "
         "of 4 sqrt 2 and more they agree. What remains is c1 = sqrt 2: from 100 iterations on, wins rise with the "
-        "budget as published, but are 16 to 18 percentage points lower. The network of the authors learns which "
+        "budget as published, but are 16 to 22 percentage points lower. The network of the authors learns which "
         "move leads to most decided games, not the best move: see the row of the authors' labels. With the moves of "
         "these labels instead of our network's, wins are 12 to 20 points lower than published, so the labels are not "
         "the reason.",
