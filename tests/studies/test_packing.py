@@ -66,7 +66,7 @@ def test_published_results_have_no_weights_and_say_so(trained: StudyDirectory, t
     copy = StudyDirectory(tmp_path / "copy")
     packing.unpack(packing.pack_results(trained, parts(), tmp_path / "parts.tar.gz"), copy)
     assert copy.finished("train-0") and not list(copy.path.rglob("*.safetensors"))
-    with pytest.raises(StudyError, match="or remove .*train-0 and run the study again"):
+    with pytest.raises(StudyError, match="train-0 and run the study again"):
         steps(place(copy), "train-0")
 
 

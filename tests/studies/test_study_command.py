@@ -38,7 +38,7 @@ def test_run_then_report_then_publish(tmp_path: Path) -> None:
     status, text = call("report", "bandits", "--out", out, "--publish", tmp_path / "docs")
     assert status == 0 and (out / "results.csv").is_file()
     folder = tmp_path / "docs" / "bandits"
-    assert sorted(path.name for path in folder.iterdir()) == ["figures", "results.csv", "results.md"]
+    assert sorted(path.name for path in folder.iterdir()) == ["figures", "parts.tar.gz", "results.csv", "results.md"]
     index = (tmp_path / "docs" / publication.INDEX).read_text()
     assert "bandits/results" in index and "4357.4" in index and max(map(len, index.splitlines())) <= 120
     assert call("index", tmp_path / "docs")[0] == 0

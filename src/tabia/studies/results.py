@@ -11,6 +11,8 @@ from tabia.studies.plots import Figure
 from tabia.studies.study import S, Scale, Study
 from tabia.studies.verdicts import NOT_COMPARABLE, Published, Verdict, assess, compare, contrasts
 
+_SMALLER = Verdict(NOT_COMPARABLE, "smaller scale")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -96,7 +98,7 @@ def rows(study: Study[S], scale: Scale, results: Results) -> list[Row]:
     found = [_value_row(one, scale, values.get(one.key), seeds.get(one.key, 0)) for one in study.published]
     for claim in study.claims:
         sums = contrasts(claim, results.by_seed)
-        verdict = assess(claim, sums) if scale.trends or not sums else _not_at(scale)
+        verdict = assess(claim, sums) if scale.trends or not sums else _SMALLER
         found.append(
             Row("claim", claim.statement, claim.where, pooled(sums) if sums else None, len(sums), None, verdict)
         )
@@ -111,12 +113,8 @@ def _value_row(published: Published, scale: Scale, ours: Estimate | None, seeds:
     if ours is None:
         verdict = Verdict(NOT_COMPARABLE, "not measured")
     else:
-        verdict = compare(ours, published) if scale.values else _not_at(scale)
+        verdict = compare(ours, published) if scale.values else _SMALLER
     return Row("value", published.key, published.where, ours, seeds, published, verdict)
-
-
-def _not_at(scale: Scale) -> Verdict:
-    return Verdict(NOT_COMPARABLE, f"scale {scale.name} differs from the publication")
 
 
 def seeds_shown(figure: Figure, results: Results) -> str:
