@@ -7,11 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.search import Gumbel, Puct, Result
+from tabia import games
+from tabia.search import Gumbel, Puct, Result, Search
 from tabia.search.reference_rules import halving
-from tabia.search.result import agreed, best_value, max_robust, most_visits, sample, secure, visit_policy
+from tabia.search.result import agreed, best_value, max_robust, most_visits, preferred, sample, secure, visit_policy
 from tabia.search.rules.gumbel import halving_schedule
 from tabia.search.tree import ILLEGAL, log_priors
+
+from .positions import random_network, random_positions, random_weights
 
 
 def found(visits: list[float], means: list[float]) -> Result:
@@ -37,6 +40,19 @@ def test_unvisited_actions_are_never_played() -> None:
 def test_ties_in_visits_are_broken_by_value_in_max_robust() -> None:
     result = found([40, 40, 20], [0.1, 0.3, 0.2])
     assert int(max_robust(result)[0]) == 1 and bool(agreed(result)[0])
+
+
+def test_ties_in_visits_are_broken_by_the_prior_of_the_network() -> None:
+    """Two simulations with a large c visit the two favorites once each; the favorite is played, whatever its place."""
+    game = games.make("connect4")
+    states, weights = random_positions(game, 16, seed=2, most_moves=6), random_weights(game)
+    result = Search(game, random_network(game), 2, Puct(c=1000.0)).run(weights, states, jax.random.key(0))
+    logits = random_network(game)(weights, states, jax.random.key(0)).logits
+    priors = np.asarray(log_priors(logits, jax.vmap(game.legal)(states)))
+    tied = (np.asarray(result.visits) == 1).sum(axis=1) == 2
+    chosen = np.asarray(preferred(result))
+    np.testing.assert_array_equal(chosen[tied], priors.argmax(axis=1)[tied])
+    assert tied.any() and (chosen != np.asarray(most_visits(result)))[tied].any()
 
 
 def test_secure_child_is_the_formula_of_sanz_villanueva() -> None:

@@ -20,7 +20,7 @@ from tabia.search.evaluators import Uniform
 from tabia.search.reference import Reference, expected
 from tabia.search.reference_proofs import candidates, proof
 from tabia.search.reference_rules import final_move, root_policy
-from tabia.search.result import best_value, max_robust, most_visits, secure, visit_target
+from tabia.search.result import best_value, max_robust, most_visits, preferred, secure, visit_target
 from tabia.search.reuse import continue_search
 from tabia.search.rules.puct import as_parent
 from tabia.search.tree import UNPROVEN
@@ -162,7 +162,8 @@ def test_late_positions_are_proven() -> None:
     solution = solve(search.game)
     np.testing.assert_array_equal(np.asarray(result.values)[complete], solution.values(states)[complete])
     best, rows = solution.best(states), np.arange(BATCH)
-    for action in (result.action, *(final(result) for final in (most_visits, best_value, secure, max_robust))):
+    rules = (most_visits, best_value, secure, max_robust, preferred)
+    for action in (result.action, *(rule(result) for rule in rules)):
         assert best[rows, np.asarray(action)][complete].all()
     for policy in (result.policy, visit_target(result)):
         assert (np.asarray(policy) * ~best)[complete].max() == 0

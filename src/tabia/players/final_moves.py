@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from tabia.search.result import Result, best_value, max_robust, most_visits, secure
+from tabia.search.result import Result, best_value, max_robust, most_visits, preferred, secure
 
 Final = Callable[[Result], Array]
 
@@ -29,11 +29,12 @@ FINAL_MOVES: dict[str, Final | None] = {
     "visits": most_visits,
     "value": best_value,
     "robust": max_robust,
+    "prior": preferred,
     SECURE: Secure(),
     MAX_ROBUST: max_robust,
 }
 """By the names of the option `final`.
 
-`recommended` is what the rule recommends. `robust` is the best value of the most visited actions; `max-robust` searches
-on until one action has both the most visits and the highest value.
+`recommended` is what the rule recommends. `robust` is the best value of the most visited actions, `prior` the highest
+prior of them; `max-robust` searches on until one action has both the most visits and the highest value.
 """

@@ -140,6 +140,12 @@ def max_robust(result: Result) -> Array:
     return select_action(jnp.where(_most_visited(result, allowed), result.means, -2.0), allowed, result.order)
 
 
+def preferred(result: Result) -> Array:
+    """Of the most visited actions the one with the highest prior."""
+    allowed, priors = playable(result), trees.root_view(result.tree).priors
+    return select_action(jnp.where(_most_visited(result, allowed), priors, -1.0), allowed, result.order)
+
+
 def agreed(result: Result) -> Array:
     """bool[B]: whether one action has both the most visits and the highest value, or the root is proven."""
     allowed = playable(result)

@@ -22,7 +22,10 @@ from tabia.studies.study import Scale, Source, Study
 from tabia.studies.verdicts import Published, ordering, trend
 
 SIMULATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-FEW, TIES = (2, 4), ("random", "first")
+FEW = (2, 4)
+RANDOM = "random"
+TIES = {RANDOM: "ties=random", "prior": "ties=random,final=prior", "value": "ties=random,final=robust"}
+"""How a tie between the most visited moves is broken: at random, or by the network's prior or the search's value."""
 GAIN = "gain from 1 to 512 simulations"
 ALPHA = 10 / 7  # of the Dirichlet noise: 10 divided by the width of the board
 
@@ -30,7 +33,7 @@ ALPHA = 10 / 7  # of the Dirichlet noise: 10 divided by the width of the board
 def player(agent: str, simulations: int, ties: str) -> str:
     """The agent as the thesis rates it: PUCT with noise at the root, and a move with the most visits."""
     noise = f"rule=puct,dirichlet_fraction=0.25,dirichlet_alpha={ALPHA:.4f}"
-    return f"az:{agent},simulations={simulations},{noise},winning_moves_first=false,ties={ties}"
+    return f"az:{agent},simulations={simulations},{noise},winning_moves_first=false,{TIES[ties]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +86,7 @@ def _key(simulations: int) -> str:
 
 
 def _ties_key(simulations: int, ties: str) -> str:
-    return f"{simulations} against 1, {ties} tie: score"
+    return f"{simulations} against 1, ties by {ties}: score"
 
 
 def _parts(scale: SimulationsScale, seed: int) -> Sequence[Part]:
@@ -109,7 +112,7 @@ def _pair(scale: SimulationsScale, seed: int, repeat: int, index: int) -> MatchP
         name=name,
         keys=(),
         game=scale.game,
-        players=(spec(scale.player(pair[0], "random")), spec(scale.player(pair[1], "random"))),
+        players=(spec(scale.player(pair[0], RANDOM)), spec(scale.player(pair[1], RANDOM))),
         games=scale.games,
         measure=measure,
         match_seed=game_seed(part_seed(seed, repeat, "tournament"), index),
@@ -156,7 +159,7 @@ def _against_one(scale: SimulationsScale, seed: int, repeat: int, number: int, t
         name=f"ties-{ties}-{number}-{repeat}",
         keys=(key,),
         game=scale.game,
-        players=(spec(scale.player(number, ties)), spec(scale.player(1, "random"))),
+        players=(spec(scale.player(number, ties)), spec(scale.player(1, RANDOM))),
         games=scale.games,
         measure=measure,
         match_seed=part_seed(seed, repeat, f"ties-{ties}-{number}"),
@@ -179,7 +182,7 @@ STUDY = Study(
             "2 simulations are worse if ties are broken at random",
             "section 5.5",
             higher=_ties_key(2, "first"),
-            lower=_ties_key(2, "random"),
+            lower=_ties_key(2, RANDOM),
         ),
         trend("From 4 simulations on, more are better", "figure 5.21", keys=[_key(n) for n in SIMULATIONS[2:7]]),
     ),
@@ -198,8 +201,8 @@ STUDY = Study(
             x="simulations per move",
             y="score, % of points; 50 is no difference",
             curves=tuple(
-                Curve(f"{ties} of the most visited moves", tuple((f"{n}", _ties_key(n, ties)) for n in FEW))
-                for ties in TIES
+                Curve(f"ties broken by {label}", tuple((f"{n}", _ties_key(n, ties)) for n in FEW))
+                for ties, label in ((RANDOM, "chance"), ("prior", "prior"), ("value", "value"))
             ),
             joined=False,
         ),
@@ -217,6 +220,7 @@ STUDY = Study(
         "from the first position, where the stronger agent connect4, with 1 to 4 simulations against 2 to 512, won "
         "45,991 of 46,000 games moving first. The thesis explains the weakness of 2 and 4 simulations by ties: two "
         "moves with equal visits are played with equal probability, although the network prefers one of them. The "
-        "matches of few simulations against one, with ties broken at random or by the first move, test that.",
+        "matches of few simulations against one, with ties broken at random, by the prior or by the value of the "
+        "search, test that.",
     ),
 )
