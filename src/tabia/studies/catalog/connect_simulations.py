@@ -178,11 +178,14 @@ STUDY = Study(
     claims=(
         ordering("2 simulations are worse than 1", "figure 5.21", higher=_key(1), lower=_key(2)),
         ordering("4 simulations are worse than 1", "figure 5.21", higher=_key(1), lower=_key(4)),
-        ordering(
-            "2 simulations are worse if ties are broken at random",
-            "section 5.5",
-            higher=_ties_key(2, "first"),
-            lower=_ties_key(2, RANDOM),
+        *(
+            ordering(
+                f"{number} simulations are worse if ties are broken at random than by the prior",
+                "section 5.5",
+                higher=_ties_key(number, "prior"),
+                lower=_ties_key(number, RANDOM),
+            )
+            for number in FEW
         ),
         trend("From 4 simulations on, more are better", "figure 5.21", keys=[_key(n) for n in SIMULATIONS[2:7]]),
     ),
