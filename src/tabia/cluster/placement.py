@@ -34,12 +34,12 @@ class Need:
         return min(by_cpu, int(node.gpus / self.gpus)) if self.gpus else by_cpu
 
     def share(self, actors: int, node: Node, nodes: Sequence[Node]) -> int:
-        """How many of all actors `Placement` puts on a node, at most: it leaves the same room on all that it uses."""
-        rooms, room = sorted(map(self.capacity, nodes), reverse=True), 0
-        for count, smallest in enumerate(rooms, start=1):
-            left = (sum(rooms[:count]) - actors) // count
-            room = max(room, min(left, smallest))
-        return max(1, self.capacity(node) - room)
+        """How many of all actors `Placement` puts on a node, at most: it leaves as much free on all that it uses."""
+        capacities, free = sorted(map(self.capacity, nodes), reverse=True), 0
+        for count, smallest in enumerate(capacities, start=1):
+            left = (sum(capacities[:count]) - actors) // count
+            free = max(free, min(left, smallest))
+        return max(1, self.capacity(node) - free)
 
 
 ONE_CPU = Need()
