@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ NVLINK, INFINIBAND, ETHERNET = Link(400e9, 2e-5), Link(50e9, 5e-5), Link(1.25e9,
 PER_MACHINE, PER_NODE = 8, 32  # GPUs that NVLink connects; cores of a node, which fetch the weights once
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 CORES = (1, 10, 100, 1000)
+CASES = {"loop": "1 core", "devices-4": "4 devices", "actors-1": "1 actor", "actors-2": "2 actors"}
 
 
 def main() -> None:
@@ -57,22 +59,18 @@ def main() -> None:
 
 
 def compared(fit: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Print CPU seconds per iteration as predicted and as measured."""
-    held = fit["rows"][0]
-    work = Workload(**held["work"])
-    lines = {name: Line(**held["costs"][name]) for name in ("simulation", "network", "step")}
-    costs = Costs(**{**held["costs"], **lines})
-    predicted = {
-        "loop": predict_devices(costs, work, 1, cores=1),
-        "devices-4": predict_devices(costs, work, 4, cores=1),
-        "actors-1": predict_actors(costs, work, Actors(count=1, cores=1)),
-        "actors-2": predict_actors(costs, work, Actors(count=2, cores=1)),
-    }
-    for case, one in predicted.items():
+    """Print seconds per iteration as predicted before the runs and as measured, and the same for parts of it."""
+    predicted = {row["what"]: row for row in fit["rows"] if "what" in row}
+    for case, what in CASES.items():
         rows = [row for row in measured["rows"] if row["case"] == case]
-        cpu, wall = (sum(row[name] for row in rows) / len(rows) for name in ("cpu", "wall"))
-        error = one.iteration / cpu - 1
-        print(f"| {case} | {one.iteration:.3f} s | {cpu:.3f} s | {error:+.0%} | {wall:.3f} s |")
+        for name, part in (("wall", "iteration"), ("playing", "playing"), ("learning", "learning")):
+            found = [row[name] for row in rows if name in row]
+            if found:
+                expected, median = predicted[what][part], statistics.median(found)
+                print(
+                    f"| {what}, {part} | {expected:.3f} s | {median:.3f} s | {expected / median - 1:+.0%} "
+                    f"| {min(found):.3f} to {max(found):.3f} s |"
+                )
 
 
 def extrapolated() -> dict[str, list[tuple[int, Prediction]]]:

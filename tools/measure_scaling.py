@@ -3,8 +3,8 @@
     python tools/measure_scaling.py --out benchmarks/scaling-measured.json
 
 Each case is a process of its own that computes with one thread per device or actor. Iterations before everything is
-compiled are left out. CPU time is that of the process and of its actors, so it hardly depends on other work of the
-machine; the wall clock does. Results are compared with the model in docs/explanation/scaling.md.
+compiled are left out. CPU time is that of the process and of its actors. The wall clock counts only if the machine does
+nothing else. Results are compared with the model in docs/explanation/scaling.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CASES = ("loop", "devices-4", "actors-1", "actors-2")
 SETTINGS = ("selfplay.games=512", "replay.min_positions=512", "evaluation.games=0", "checkpoints.every=1000000")
 WARM_UP = 6  # iterations
 _BLOCK = 10  # iterations in a row: the fastest of them are the least disturbed
-ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+ONE_THREAD = {"NPROC": "1"}  # read by XLA when it starts; its flags for threads leave out some libraries
 
 
 def main() -> None:
@@ -53,10 +53,10 @@ def main() -> None:
 
 def in_process(case: str, chosen: argparse.Namespace) -> dict[str, Any]:
     """Measure a case in a process with its own devices."""
-    flags = ("--xla_force_host_platform_device_count=4 " if case == "devices-4" else "") + ONE_THREAD
+    flags = "--xla_force_host_platform_device_count=4" if case == "devices-4" else ""
     command = [sys.executable, __file__, "--case", case, "--recipe", chosen.recipe]
     command += ["--iterations", str(chosen.iterations)]
-    variables = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    variables = {**os.environ, **ONE_THREAD, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -67,6 +67,8 @@ def measure(case: str, recipe: str, iterations: int) -> dict[str, Any]:
     from tabia.core import devices
     from tabia.training import BaseObserver, Training, recipes, train
     from tabia.training.config.toml import with_assignments
+    from tabia.training.iteration import Iteration
+    from tabia.training.selfplay.play import Plies
 
     class Clocks(BaseObserver):
         """Notes wall clock and CPU time after each iteration."""
@@ -80,6 +82,21 @@ def measure(case: str, recipe: str, iterations: int) -> dict[str, Any]:
             self.extra.append(result.fields())
             return {}
 
+    class Timed(Iteration):
+        """Notes how long it plays and learns."""
+
+        def play(self) -> Plies:
+            started = time.perf_counter()
+            plies = super().play()
+            phases["playing"].append(time.perf_counter() - started)
+            return plies
+
+        def learn(self) -> None:
+            started = time.perf_counter()
+            super().learn()
+            phases["learning"].append(time.perf_counter() - started)
+
+    phases: dict[str, list[float]] = {"playing": [], "learning": []}
     config = with_assignments(recipes.load(recipe).config(), [*SETTINGS, f"iterations={iterations}"])
     kind, _, count = case.partition("-")
     clocks = Clocks()
@@ -95,12 +112,13 @@ def measure(case: str, recipe: str, iterations: int) -> dict[str, Any]:
             execution = stack.enter_context(self_play(training, cluster, actors=int(count)))
             train(training, [clocks], iteration=execution.iteration, parts=execution.parts)
         else:
-            train(training, [clocks])
+            train(training, [clocks], iteration=Timed)
     span = len(clocks.wall) - 1 - WARM_UP
     cpu = (clocks.cpu[-1] - clocks.cpu[WARM_UP]) / span
     steps = [after - before for before, after in zip(clocks.wall[WARM_UP:], clocks.wall[WARM_UP + 1 :], strict=False)]
     last = clocks.extra[-1]
     shown = {name: last[name] for name in ("chunk_bytes", "chunk_seconds", "wait_seconds", "staleness") if name in last}
+    shown |= {name: statistics.median(seconds[WARM_UP:]) for name, seconds in phases.items() if seconds}
     return {
         "case": case,
         "wall": statistics.median(steps),

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,8 @@ def ray_cluster() -> Iterator[object]:
     from ray.cluster_utils import Cluster
 
     folder = tempfile.mkdtemp(prefix="tabia-ray-")
+    Path(folder, "ray").mkdir()
+    os.environ["RAY_TMPDIR"] = folder  # Ray notes the address in its folder `ray`, which it does not create here
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": folder, **NODE})
     try:
         for _ in range(2):
@@ -37,4 +40,5 @@ def ray_cluster() -> Iterator[object]:
         yield cluster
     finally:
         cluster.shutdown()
+        del os.environ["RAY_TMPDIR"]
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -55,3 +58,21 @@ def test_actors_need_all_they_take_on_one_node(gpus, expected):
     nodes = [Node("a", "10.0.0.1", 8.0, 2.0, 0), Node("b", "10.0.0.2", 1.0, 1.0, 0), Node("c", "10.0.0.3", 2.0, 0.0, 0)]
     need, count = capacity(SimpleNamespace(nodes=lambda: nodes), gpus)
     assert (need.gpus, count) == expected
+
+
+THREADS = """
+import os
+from pathlib import Path
+from tabia.cluster.actors import use_platform
+use_platform("cpu", sharing=len(os.sched_getaffinity(0)))
+import jax
+jax.numpy.ones(8).sum().block_until_ready()
+print(sum("XLAEigen" in (task / "comm").read_text() for task in Path("/proc/self/task").iterdir()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_an_actor_per_core_computes_with_one_thread():
+    variables = {name: value for name, value in os.environ.items() if name != "NPROC"}
+    done = subprocess.run([sys.executable, "-c", THREADS], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1"]

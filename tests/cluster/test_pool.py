@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,6 +154,16 @@ def test_actors_are_spread_over_the_nodes_by_their_capacity():
     while (chosen := placement.choose(nodes, used)) is not None:
         used.append(chosen.id)
     assert sorted(used) == ["00000000"] * 2 + ["00000001"] * 4
+
+
+@given(actors=st.integers(1, 40), cpus=st.lists(st.integers(0, 12), min_size=1, max_size=5))
+def test_how_many_actors_share_a_node_follows_from_the_placement(actors, cpus):
+    nodes, used = [node(number, cpus=count) for number, count in enumerate(cpus)], Counter[str]()
+    for _ in range(actors):
+        chosen = Placement(Need()).choose(nodes, used.elements())
+        used.update([] if chosen is None else [chosen.id])
+    for one in nodes:
+        assert max(1, used[one.id]) <= Need().share(actors, one, nodes) <= used[one.id] + 1
 
 
 def test_a_node_that_keeps_failing_is_given_up_and_a_chunk_clears_its_record():

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -104,6 +105,19 @@ def test_addresses_that_cannot_be_used_are_one_line():
         with pytest.raises(ClusterError, match=words) as refused, connect(address):
             pass
         assert "\n" not in str(refused.value)
+
+
+def test_a_port_where_something_else_listens_is_refused_at_once():
+    def answer():
+        with server, server.accept()[0] as connection:
+            connection.recv(100)
+            connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+    server = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{server.getsockname()[1]}"
+    Thread(target=answer, daemon=True).start()
+    with pytest.raises(ClusterError, match=f"{address}: what listens there is not Ray"), connect(address):
+        pass
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch):

@@ -17,11 +17,13 @@ from tabia.cluster.connection import Cluster, connect
 from tabia.cluster.loop import self_play
 from tabia.training.config import recipes
 from tabia.training.config.schema import Config
+from tabia.training.config.toml import with_assignments
 from tabia.training.iteration import IterationResult
 from tabia.training.loop import train
 from tabia.training.observers import BaseObserver
 from tabia.training.training import Training
 
+METHOD = "mean seconds per iteration after the first 6, median of the repeats, which alternate between the rows"
 _FIRST = 5  # iterations that are not timed: the replay buffer fills, and rounds ahead begin
 
 
@@ -29,9 +31,11 @@ _FIRST = 5  # iterations that are not timed: the replay buffer fills, and rounds
 class Row:
     """One way to run; 0 actors are the plain loop."""
 
+    recipe: str
     actors: int
     seconds: float  # per iteration, the median over the repeats
     of_plain: float  # speed as a fraction of the plain loop's
+    repeats: tuple[float, ...]  # seconds per iteration of each
     chunk_bytes: float  # per iteration, packed
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,12 +61,11 @@ class _Timer(BaseObserver):
         return (self.ends[-1] - self.ends[_FIRST]) / (len(self.ends) - 1 - _FIRST)
 
 
-def run(game: str, *, actors: Sequence[int] = (1, 2), iterations: int = 40, repeats: int = 3) -> list[Row]:
-    """Measure a game's default recipe on a local cluster."""
-    config = recipes.default(game).config(game)
-    config = replace(
-        config, minutes=0.0, iterations=iterations, schedule=(), evaluation=replace(config.evaluation, every=0)
-    )
+def run(
+    game: str, changes: Sequence[str] = (), *, actors: Sequence[int] = (1, 2), iterations: int = 40, repeats: int = 3
+) -> list[Row]:
+    """Measure a game's default recipe with some settings changed on a local cluster."""
+    config = _config(game, changes, iterations)
     timed: dict[int, list[_Timer]] = {count: [] for count in (0, *actors)}
     with connect("local", cpus=max(actors)) as cluster:
         for _ in range(repeats):
@@ -71,13 +74,23 @@ def run(game: str, *, actors: Sequence[int] = (1, 2), iterations: int = 40, repe
     medians = {count: statistics.median(timer.seconds for timer in timers) for count, timers in timed.items()}
     return [
         Row(
+            recipe=config.recipe or config.game,
             actors=count,
             seconds=medians[count],
             of_plain=medians[0] / medians[count],
+            repeats=tuple(timer.seconds for timer in timers),
             chunk_bytes=statistics.mean(timers[-1].bytes),
         )
         for count, timers in timed.items()
     ]
+
+
+def _config(game: str, changes: Sequence[str], iterations: int) -> Config:
+    config = recipes.default(game).config(game)
+    config = replace(
+        config, minutes=0.0, iterations=iterations, schedule=(), evaluation=replace(config.evaluation, every=0)
+    )
+    return with_assignments(config, changes)
 
 
 def _timed(config: Config, cluster: Cluster, actors: int) -> _Timer:

@@ -369,17 +369,22 @@ def scaling(
 @app.command("cluster")
 def cluster(
     game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose default recipe is run.")] = "tictactoe",
+    changes: Changes = None,
     iterations: Annotated[int, typer.Option(min=10, help="Iterations per measurement.")] = 40,
     repeats: Annotated[int, typer.Option(min=1, help="Measurements; the median is reported.")] = 3,
     as_json: Json = False,
+    out: ReportOut = None,
 ) -> None:
     """Compare the plain training loop with one and with two actors on a Ray cluster of this machine.
 
-    Example: [bold]tabia bench cluster connect3[/]
+    Examples:
+      [bold]tabia bench cluster connect3[/]
+      [bold]tabia bench cluster connect4 --set network.filters=16 --iterations 10[/]
     """
     from tabia.benchmarks import cluster as benchmark
 
-    rows = benchmark.run(game, iterations=iterations, repeats=repeats)
+    found = benchmark.run(game, changes or [], iterations=iterations, repeats=repeats)
+    rows = _collect(found, benchmark.METHOD, out)
     if as_json:
         printing.print_json([row.to_dict() for row in rows])
         return

@@ -45,10 +45,10 @@ class Identity(NamedTuple):
 
 
 class SelfPlayActor:
-    """Plays chunks on a platform of JAX; the empty name is the best one."""
+    """Plays chunks on a platform of JAX; the empty name is the best one. `sharing` actors share the node."""
 
-    def __init__(self, platform: str = "") -> None:
-        use_platform(platform)
+    def __init__(self, platform: str = "", sharing: int = 1) -> None:
+        use_platform(platform, sharing)
         self._version, self._weights = -1, Variables({}, {})
 
     def hello(self, games: tuple[str, ...]) -> Identity:
@@ -70,11 +70,21 @@ class SelfPlayActor:
         return Chunk(task.key, task.version, pack(lanes), pack(plies), time.monotonic() - started)
 
 
-def use_platform(platform: str) -> None:
-    """Make JAX in this process use a platform, or with the empty name the best one; call it before JAX starts."""
+def use_platform(platform: str, sharing: int = 1) -> None:
+    """Make JAX in this process use a platform, or with the empty name the best one; call it before JAX starts.
+
+    On a CPU, the process uses its share of the cores if `sharing` processes compute on the machine.
+    """
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # actors and the learner may share a GPU
     if platform:
         jax.config.update("jax_platforms", platform)
+    if platform == "cpu" and sharing > 1:
+        os.environ.setdefault("NPROC", str(max(1, _cores() // sharing)))  # read by XLA: the size of its thread pool
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def identify(games: tuple[str, ...]) -> Identity:

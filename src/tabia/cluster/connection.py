@@ -33,6 +33,9 @@ LOOPBACK = "127.0.0.1"
 OBJECT_STORE = 512 * 2**20
 """Bytes of a local cluster's object store by default."""
 _PATIENCE = 5.0  # seconds until an address counts as unreachable
+# Ray speaks gRPC, so HTTP/2, in which both sides begin with a frame of the type SETTINGS (RFC 9113, 3.4 and 4.1).
+_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # the fourth byte is the type
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 _LOCAL_ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     # Without clusters of several machines, Ray keeps the loopback address that it is given and listens there only.
@@ -170,12 +173,16 @@ def _same_signals() -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse an address where nothing listens at once; Ray would try for a minute."""
+    """Refuse an address where no Ray listens at once; Ray would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 2**16:
         raise ClusterError(f"--ray {quote(address)}: give `{LOCAL}`, or the HOST:PORT of a Ray cluster's head node.")
     try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
+            connection.sendall(_GREETING)
+            answer = connection.recv(len(_SETTINGS))
+        if answer[3:4] != _SETTINGS[3:4]:
+            raise OSError("what listens there is not Ray")
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ClusterError(

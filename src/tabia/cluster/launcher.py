@@ -36,13 +36,14 @@ class ActorLauncher(ABC):
     need: Need
     games: tuple[str, ...]  # ids of the boards
     notify: Callable[[str], None] = lambda text: None
+    actors: int = 1  # in all
     _queue: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
 
-    def pool(self, actors: int) -> Pool[Any, Any]:
-        """A pool of this many actors."""
+    def pool(self) -> Pool[Any, Any]:
+        """A pool of the actors."""
         return Pool(
             launcher=self,
-            seats=[Seat() for _ in range(actors)],
+            seats=[Seat() for _ in range(self.actors)],
             placement=Placement(self.need),
             expected=identify(self.games),
             notify=self.notify,
@@ -50,6 +51,10 @@ class ActorLauncher(ABC):
 
     def nodes(self) -> Sequence[Node]:
         return self.cluster.nodes()
+
+    def sharing(self, node: Node) -> int:
+        """How many of the actors will share a node."""
+        return self.need.share(self.actors, node, self.nodes())
 
     @abstractmethod
     def start(self, node: Node) -> object:
@@ -93,7 +98,7 @@ class RayLauncher(ActorLauncher):
     _weights: dict[int, Any] = field(default_factory=dict)  # references by version
 
     def start(self, node: Node) -> object:
-        actor = self.remote(node, SelfPlayActor).remote(self.need.platform)
+        actor = self.remote(node, SelfPlayActor).remote(self.need.platform, self.sharing(node))
         self.expect(actor, actor.hello.remote(self.games))
         return actor
 

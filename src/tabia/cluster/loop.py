@@ -113,8 +113,8 @@ def self_play(
     check_slots(plan, actors)
     check_memory(cluster, training.state, plan, ahead)
     games = tuple(board.game.id for board in plan.boards)
-    launcher = RayLauncher(cluster, need, games, notify)
-    with closing(launcher), launcher.pool(actors).serving() as pool:
+    launcher = RayLauncher(cluster, need, games, notify, actors)
+    with closing(launcher), launcher.pool().serving() as pool:
         yield execution(pool, launcher.publish, plan, slots=actors, ahead=ahead)
 
 

@@ -33,6 +33,14 @@ class Need:
         by_cpu = int(node.cpus / self.cpus) if self.cpus else 2**31
         return min(by_cpu, int(node.gpus / self.gpus)) if self.gpus else by_cpu
 
+    def share(self, actors: int, node: Node, nodes: Sequence[Node]) -> int:
+        """How many of all actors `Placement` puts on a node, at most: it leaves as much free on all that it uses."""
+        capacities, free = sorted(map(self.capacity, nodes), reverse=True), 0
+        for count, smallest in enumerate(capacities, start=1):
+            left = (sum(capacities[:count]) - actors) // count
+            free = max(free, min(left, smallest))
+        return max(1, self.capacity(node) - free)
+
 
 ONE_CPU = Need()
 

@@ -28,10 +28,10 @@ _ASK_EVERY = 1.0  # seconds between two questions for progress
 
 
 class JobActor:
-    """Does jobs, one at a time, on a platform of JAX; the empty name is the best one."""
+    """Does jobs, one at a time, on a platform of JAX; the arguments are those of `SelfPlayActor`."""
 
-    def __init__(self, make: MakeWork, platform: str = "") -> None:
-        use_platform(platform)
+    def __init__(self, make: MakeWork, platform: str = "", sharing: int = 1) -> None:
+        use_platform(platform, sharing)
         self._make = make
         self._work: Work[Any, Any] | None = None
         self._fraction = 0.0
@@ -72,7 +72,8 @@ class JobLauncher(ActorLauncher):
     _asked: float = 0.0
 
     def start(self, node: Node) -> object:
-        actor = self.remote(node, JobActor, max_concurrency=2).remote(self.make, self.need.platform)
+        kind = self.remote(node, JobActor, max_concurrency=2)
+        actor = kind.remote(self.make, self.need.platform, self.sharing(node))
         self.expect(actor, actor.hello.remote(self.games))
         return actor
 
@@ -132,7 +133,13 @@ def job_runner(
     the same version. `notify` gets one line whenever something goes wrong on a node.
     """
     launcher = JobLauncher(
-        cluster=cluster, need=need, games=games, notify=notify, make=make, common=cluster.ray.put(common)
+        cluster=cluster,
+        need=need,
+        games=games,
+        notify=notify,
+        actors=actors,
+        make=make,
+        common=cluster.ray.put(common),
     )
-    with closing(launcher.pool(actors)) as pool:
+    with closing(launcher.pool()) as pool:
         yield partial(completed, pool=pool, fractions=launcher.fractions)
