@@ -1,7 +1,7 @@
 """The reference implementation of a network: plain NumPy, one position at a time, written independently.
 
 It reads the same trees of parameters and statistics and follows the papers: AlphaGo Zero's tower and heads, KataGo's
-global pooling, one tanh per seat or a softmax over win, draw and loss.
+global pooling and nested bottlenecks, one tanh per seat or a softmax over win, draw and loss.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class Reference:
 
     def tower(self, board: np.ndarray) -> np.ndarray:
         c, x = self.config, board.astype(np.float64)
-        if c.kind == "residual":
+        if c.kind in ("residual", "bottleneck"):
             x = self.act(self.layer("stem", x))
-            for block in range(1, c.blocks + 1):
-                x = self.block(f"block{block}", x, pooling=c.pool_every > 0 and block % c.pool_every == 0)
+            block = self.block if c.kind == "residual" else self.bottleneck
+            for number in range(1, c.blocks + 1):
+                x = block(f"block{number}", x, pooling=c.pool_every > 0 and number % c.pool_every == 0)
         for number in range(1, len(c.convolutions) + 1):
             x = self.act(self.layer(f"conv{number}", x))
         return x
@@ -60,6 +61,13 @@ class Reference:
         if pooling:
             y = y + self.layer(f"{name}.tell", pool(self.act(self.layer(f"{name}.look", x))))
         return self.act(x + self.layer(f"{name}.second", self.act(y)))
+
+    def bottleneck(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
+        y = self.act(self.layer(f"{name}.reduce", x))
+        y = self.block(f"{name}.inner1", y, pooling=pooling)
+        for number in range(2, self.config.inner_blocks + 1):
+            y = self.block(f"{name}.inner{number}", y, pooling=False)
+        return self.act(x + self.layer(f"{name}.restore", y))
 
     def policy(self, x: np.ndarray) -> np.ndarray:
         x = self.layer("policy.conv", x)

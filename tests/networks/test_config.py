@@ -29,7 +29,7 @@ def test_a_missing_field_keeps_its_default() -> None:
     ("entries", "sentence"),
     [
         ({"filter": 64}, "no setting network.filter. Did you mean filters"),
-        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, plain, mlp"),
+        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, bottleneck, plain, mlp"),
         ({"activation": "leaky"}, "Did you mean leaky_relu"),
         ({"policy": "column"}, "Did you mean columns"),
         ({"value": "wld"}, "Did you mean wdl"),

@@ -117,7 +117,7 @@ def test_an_untrained_network_is_indifferent(network: Network) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["wandhoven", "schulte", "tower, wdl", "cells, planes and pass", "columns", "mlp", "dense"]
+    "name", ["wandhoven", "schulte", "tower, wdl", "cells, planes and pass", "columns", "mlp", "bottleneck", "dense"]
 )
 def test_every_parameter_has_a_gradient(name: str) -> None:
     network = ZOO[name]

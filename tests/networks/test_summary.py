@@ -10,8 +10,8 @@ import pytest
 from tabia.games import make
 from tabia.networks import Network
 from tabia.networks.picture import draw
-from tabia.networks.presets import any_size, glimmerfors, goldberg_ishay, sanz_villanueva, tower
-from tabia.networks.summary import counts, summary
+from tabia.networks.presets import any_size, glimmerfors, goldberg_ishay, mlp, sanz_villanueva, tower
+from tabia.networks.summary import counts, summary, trunk
 
 from .zoo import ZOO
 
@@ -94,6 +94,24 @@ def test_the_picture_shows_the_network() -> None:
     ]
     for expected in ("6 x 7 x 2", "3 x 3 convolution, 64", "x 5", "7 logits", "win, draw, loss"):
         assert expected in texts
+
+
+def test_the_trunk_in_words() -> None:
+    found = [trunk(config) for config in (tower(64, 5).changed(kind="bottleneck"), goldberg_ishay(), mlp(16, 12))]
+    assert found == [
+        "5 bottleneck blocks of 64 filters",
+        "convolutions of 32, 64 filters and dense layers of 1024",
+        "dense layers of 16, 12",
+    ]
+
+
+def test_a_bottleneck_by_hand() -> None:
+    """Per cell: 1 x 1 from 8 to 4 and back, and two inner blocks of two 3 x 3 convolutions at 4."""
+    none, one = (
+        counts(Network(glimmerfors(8, blocks).changed(kind="bottleneck"), (2, 3, 2), 5, 2)) for blocks in (0, 1)
+    )
+    assert one.multiplications - none.multiplications == 6 * (8 * 4 + 4 * 9 * 4 * 4 + 4 * 8)
+    assert one.trainable - none.trainable == 8 * 4 + 4 * 9 * 4 * 4 + 4 * 8 + 2 * (5 * 4 + 8)  # scales and shifts
 
 
 def test_auxiliary_heads_are_not_in_the_picture() -> None:

@@ -40,7 +40,9 @@ def forward(network: Network, folded: Folded, observations: Array) -> tuple[Arra
     return network.forward(folded, observations)
 
 
-@pytest.mark.parametrize("name", ["cells, planes and pass", "columns", "schulte", "tower, 5 x 5, dropout"])
+@pytest.mark.parametrize(
+    "name", ["cells, planes and pass", "columns", "schulte", "tower, 5 x 5, dropout", "bottleneck"]
+)
 def test_networks_give_the_same_outputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = ZOO[name]
     monkeypatch.setattr(networks, "LEAST_FILTERS", 2)

@@ -43,6 +43,13 @@ ZOO: dict[str, Network] = {
     "mlp, no normalization": Network(mlp(16, value="wdl", batch_norm=False), BOARD, 6, 2),
     "goldberg_ishay": Network(goldberg_ishay().changed(convolutions=(3, 5), units=(16,)), (4, 5, 1), 6, 2),
     "tower, 3 x 4": Network(tower(8, 1).changed(kernel_columns=4), BOARD, 6, 2),
+    "bottleneck": Network(tower(16, 2).changed(kind="bottleneck", pool_every=2), BOARD, 6, 2),
+    "bottleneck, columns, no normalization": Network(
+        any_size(9, 1, policy="columns").changed(kind="bottleneck", inner_blocks=1, pool_every=1, batch_norm=False),
+        BOARD,
+        5,
+        2,
+    ),
     "dense": Network(dense(4, 16, 3), BOARD, 6, 2),
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabia import games, players
-from tabia.networks import Network
+from tabia.networks import Network, NetworkConfig
 from tabia.networks.int8 import Int8Forward
 from tabia.networks.presets import tower
 from tabia.players import quantizing
@@ -74,9 +74,16 @@ def test_disagreement_with_float32_is_refused(player: NetworkPlayer, monkeypatch
         players.make(SPEC, games.make("connect4"))
 
 
-def test_graph_of_other_activations_and_heads_runs_in_8_bits() -> None:
+@pytest.mark.parametrize(
+    "config",
+    [
+        tower(16, 1).changed(activation="leaky_relu", pool_every=1, policy="cells"),
+        tower(32, 1).changed(kind="bottleneck", pool_every=1),
+    ],
+    ids=["other activations and heads", "bottleneck"],
+)
+def test_graph_of_other_parts_runs_in_8_bits(config: NetworkConfig) -> None:
     game = games.make("tictactoe")
-    config = tower(16, 1).changed(activation="leaky_relu", pool_every=1, policy="cells")
     network = Network.of(config, game)
     agent = Agent(network, network.fold(network.init(jax.random.key(0))))
     made = quantizing.quantize(game, agent, "az")

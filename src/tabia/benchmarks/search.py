@@ -144,9 +144,8 @@ def positions(game: Game, batch: int, *, plies: int = 6, seed: int = 0) -> State
     return jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), batch))
 
 
-def _network_speed(game: Game, network: Network, parameters: Any, batch: int) -> float:
-    """Positions per second of the network alone in a compiled loop."""
-    rounds = 100 if jax.default_backend() != "cpu" else max(1, 512 // batch)
+def forward_loop(network: Network, parameters: Any, observations: Array, rounds: int) -> Callable[[], Array]:
+    """A call that evaluates these observations [B, ...] with folded weights, `rounds` times in one compiled loop."""
 
     @jax.jit
     def loop(parameters: Any, observations: Array) -> Array:
@@ -156,8 +155,14 @@ def _network_speed(game: Game, network: Network, parameters: Any, batch: int) ->
 
         return jax.lax.fori_loop(0, rounds, call, observations)
 
+    return partial(loop, parameters, observations)
+
+
+def _network_speed(game: Game, network: Network, parameters: Any, batch: int) -> float:
+    """Positions per second of the network alone in a compiled loop."""
+    rounds = 100 if jax.default_backend() != "cpu" else max(1, 512 // batch)
     observations = jax.vmap(game.observe)(positions(game, batch))
-    return batch * rounds / seconds([partial(loop, parameters, observations)], 3)[0]
+    return batch * rounds / seconds([forward_loop(network, parameters, observations, rounds)], 3)[0]
 
 
 def _ours(game: Game, evaluate: Evaluate, case: Case) -> Callable[[Any, State], Array]:

@@ -15,6 +15,7 @@ from tabia.cli import (
     agents,
     analyze,
     bench,
+    bench_bodies,
     doctor,
     engine,
     export,
@@ -65,6 +66,7 @@ app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
 app.command("illegal", rich_help_panel=_MEASURE)(illegal.illegal)
 app.command("prove", rich_help_panel=_MEASURE)(prove.prove)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
+bench.app.command("bodies")(bench_bodies.bodies)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)
 app.command("resume", rich_help_panel=_TRAIN)(train.resume)

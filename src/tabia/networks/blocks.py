@@ -2,7 +2,8 @@
 
 To add a block, write its class here and use it in `make_trunk`; a setting that switches it on goes to `config.py`.
 Parameters are named by layer: `block1.first` and `block1.second` are the convolutions of the first residual block;
-`block3.look` and `block3.tell` those of a global pooling branch. Weights files use these names.
+`block3.look` and `block3.tell` those of a global pooling branch; `block1.reduce`, `block1.inner1.first` and so on, and
+`block1.restore` those of a bottleneck block. Weights files use these names.
 """
 
 from __future__ import annotations
@@ -186,6 +187,74 @@ class ResidualBlock:
 
 
 @dataclass(frozen=True)
+class BottleneckBlock:
+    """KataGo's nested bottleneck: residual blocks between two 1 x 1 convolutions, all added to the input.
+
+    The first convolution halves the filters and the last restores them. With `pooling`, the first inner block has
+    global pooling.
+    """
+
+    name: str
+    filters: int
+    inner_blocks: int
+    kernel: int
+    style: Style
+    gain: float = 2.0  # of the last convolution
+    inner_gain: float = 2.0  # of the second convolution of each inner block
+    pooling: bool = False
+    columns: int = 0  # of the kernels; 0: as many as rows
+
+    @property
+    def _half(self) -> int:
+        return max(1, self.filters // 2)
+
+    @cached_property
+    def reduce(self) -> Layer:
+        return self.style.normalized(f"{self.name}.reduce", self.filters, self._half, kernel=1)
+
+    @cached_property
+    def inner(self) -> tuple[ResidualBlock, ...]:
+        return tuple(
+            ResidualBlock(
+                name=f"{self.name}.inner{number}",
+                filters=self._half,
+                kernel=self.kernel,
+                style=self.style,
+                gain=self.inner_gain,
+                pooling=self.pooling and number == 1,
+                columns=self.columns,
+            )
+            for number in range(1, self.inner_blocks + 1)
+        )
+
+    @cached_property
+    def restore(self) -> Layer:
+        return self.style.normalized(f"{self.name}.restore", self._half, self.filters, kernel=1, gain=self.gain)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        inner = (layer for block in self.inner for layer in block.layers)
+        return (self.reduce, *inner, self.restore)
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def __call__(self, x: Features, run: Pass[Features]) -> Features:
+        y = self.style.act(run(self.reduce, x), run)
+        for block in self.inner:
+            y = block(y, run)
+        return self.style.act(run.add(x, run(self.restore, y)), run)
+
+    def figure(self) -> Figure:
+        act = self.style.activation_name
+        steps = [Step(self.reduce, after=(act,))]
+        for block in self.inner:
+            title = "{}, plus pooling" if block.pooling else "{}"
+            steps += [Step(block.first, title, (act,)), Step(block.second, "{}, plus a skip", (act,))]
+        return Figure((*steps, Step(self.restore)), residual=True, after=act)
+
+
+@dataclass(frozen=True)
 class DenseBlock:
     """Dense layer, normalization, activation, dropout; a board is flattened first."""
 
@@ -247,22 +316,53 @@ def _no_convolutions(config: NetworkConfig, planes: int) -> Iterator[Block]:
 def _residual_tower(config: NetworkConfig, planes: int) -> Iterator[Block]:
     style, columns = Style.of(config), config.kernel_columns
     yield ConvBlock("stem", planes, config.filters, config.kernel, style, columns)
-    # Without normalization every block adds its own variance; dividing by their number keeps the sum in range.
-    gain = 2.0 if config.batch_norm else 2.0 / max(config.blocks, 1)
     for number in range(1, config.blocks + 1):
-        pooling = config.pool_every > 0 and number % config.pool_every == 0
         yield ResidualBlock(
             name=f"block{number}",
             filters=config.filters,
             kernel=config.kernel,
             style=style,
-            gain=gain,
-            pooling=pooling,
+            gain=_share(config, config.blocks),
+            pooling=_has_pooling(config, number),
             columns=columns,
         )
 
 
-_BOARDS = {"residual": _residual_tower, "plain": _plain_convolutions, "mlp": _no_convolutions}
+def _bottleneck_tower(config: NetworkConfig, planes: int) -> Iterator[Block]:
+    style, columns = Style.of(config), config.kernel_columns
+    yield ConvBlock("stem", planes, config.filters, config.kernel, style, columns)
+    for number in range(1, config.blocks + 1):
+        yield BottleneckBlock(
+            name=f"block{number}",
+            filters=config.filters,
+            inner_blocks=config.inner_blocks,
+            kernel=config.kernel,
+            style=style,
+            gain=_share(config, config.blocks),
+            inner_gain=_share(config, config.inner_blocks),
+            pooling=_has_pooling(config, number),
+            columns=columns,
+        )
+
+
+def _share(config: NetworkConfig, blocks: int) -> float:
+    """The gain of the last convolution of each of these blocks.
+
+    Without normalization every block adds its own variance; dividing by their number keeps the sum in range.
+    """
+    return 2.0 if config.batch_norm else 2.0 / max(blocks, 1)
+
+
+def _has_pooling(config: NetworkConfig, number: int) -> bool:
+    return config.pool_every > 0 and number % config.pool_every == 0
+
+
+_BOARDS = {
+    "residual": _residual_tower,
+    "bottleneck": _bottleneck_tower,
+    "plain": _plain_convolutions,
+    "mlp": _no_convolutions,
+}
 """The blocks that see the board, by `NetworkConfig.kind`."""
 
 

@@ -1,6 +1,6 @@
 """The configuration of a network: everything except the shapes of the game.
 
-One frozen object describes every network: a residual tower or a multilayer perceptron, its size, and its heads. It
+One frozen object describes every network: a tower of blocks or a multilayer perceptron, its size, and its heads. It
 does not mention boards or actions, so one configuration serves many games.
 """
 
@@ -15,7 +15,7 @@ from tabia.core.text import quote
 from tabia.networks.errors import NetworkError
 
 # Far beyond any network Tabia trains; a weights file that asks for more is refused before anything is built.
-_MOST_BLOCKS, _MOST_WIDE, _MOST_DENSE = 256, 16384, 64
+_MOST_BLOCKS, _MOST_INNER, _MOST_WIDE, _MOST_DENSE = 256, 16, 16384, 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +27,18 @@ class NetworkConfig:
 
     `signed`: one plane, 1 for the mover's pieces and -1 for the other's, for two seats.
     """
-    kind: str = one_of("residual", "plain", "mlp")
+    kind: str = one_of("residual", "bottleneck", "plain", "mlp")
     """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`.
 
-    `plain`: the `convolutions`, then the dense `units`.
+    `bottleneck`: like `residual`, with KataGo's nested bottleneck blocks. `plain`: the `convolutions`, then the dense
+    `units`.
     """
     convolutions: tuple[int, ...] = integers(1, _MOST_WIDE, longest=_MOST_DENSE)
     """`plain`: filters of the convolutions, one after the other."""
     blocks: int = bounded(5, 0, _MOST_BLOCKS)
     filters: int = bounded(64, 1, _MOST_WIDE)
+    inner_blocks: int = bounded(2, 1, _MOST_INNER)
+    """`bottleneck`: residual blocks inside each block, with half of the filters."""
     kernel: int = bounded(3, 1, 15)
     """Rows and columns of the kernels."""
     kernel_columns: int = bounded(0, 0, 15)
@@ -53,7 +56,7 @@ class NetworkConfig:
     dropout: float = bounded(0.0, 0.0, 1.0, open_end=True)
     """Dropout rate of dense features: the trunk's `units`, the value head's, and those of the last policy layer."""
     pool_every: int = bounded(0, 0, _MOST_BLOCKS)
-    """Every n-th residual block sees the whole board by global pooling (KataGo); 0: none."""
+    """Every n-th block sees the whole board by global pooling (KataGo); 0: none."""
 
     policy: str = one_of("dense", "cells", "columns")
     """`dense`: any actions, from the flattened board. `cells`: actions of cells. `columns`: one action per column."""

@@ -85,9 +85,15 @@ def totals(total: Counts) -> str:
 
 def trunk(config: NetworkConfig) -> str:
     """A network's trunk in words."""
-    tower = [] if config.kind == "mlp" else [f"{config.blocks} residual blocks of {config.filters} filters"]
-    dense = [f"dense layers of {', '.join(map(str, config.units))}"] if config.units else []
-    return " and ".join(tower + dense)
+    tower = [f"{config.blocks} {config.kind} blocks of {config.filters} filters"]
+    plain = [f"convolutions of {_listed(config.convolutions)} filters"]
+    board = {"mlp": [], "plain": plain}.get(config.kind, tower)
+    dense = [f"dense layers of {_listed(config.units)}"] if config.units else []
+    return " and ".join(board + dense)
+
+
+def _listed(widths: tuple[int, ...]) -> str:
+    return ", ".join(map(str, widths))
 
 
 def times(shape: Shape) -> str:
