@@ -23,6 +23,7 @@ from jax import Array
 from jax.custom_batching import sequential_vmap
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend import core
+from jax.interpreters.partial_eval import dce_jaxpr
 
 Carry = TypeVar("Carry")
 Step = Callable[[Array, Carry, Any], Carry]  # (index, carry, given)
@@ -43,11 +44,34 @@ _SCATTERS = frozenset({"scatter", "scatter-add", "scatter-max", "scatter-min", "
 def repeat(step: Step[Carry], count: Array | int, carry: Carry, given: Any) -> Carry:
     """`carry = step(index, carry, given)` for each index below `count`, in one kernel where that is possible."""
     step = jax.jit(step)  # traced once, for the test and for the loop
-    arguments = (jnp.asarray(count, jnp.int32), carry, given)
-    if _is_local(arguments) and is_supported(step.trace(jnp.int32(0), carry, given).jaxpr.jaxpr):
+    if _is_local((carry, given)) and is_supported(program := step.trace(jnp.int32(0), carry, given).jaxpr.jaxpr):
+        shorter, used = _drop_unused(step, program, given)
+        arguments = jax.lax.optimization_barrier((jnp.asarray(count, jnp.int32), carry, used))
         # Mapped over a batch, the scatter of one update would become one of many: the kernel runs once per element.
-        return sequential_vmap(partial(_call_kernel, step))(*jax.lax.optimization_barrier(arguments))
+        return sequential_vmap(partial(_call_kernel, shorter))(*arguments)
     return jax.lax.fori_loop(0, count, lambda index, carry: step(index, carry, given), carry)
+
+
+def _drop_unused(step: Step[Carry], program: core.Jaxpr, given: Any) -> tuple[Step[Carry], list[Array]]:
+    """The step with only those arrays of `given` that it uses: an evaluator may ignore the weights of a network."""
+    leaves, structure = jax.tree.flatten(given)
+    _, is_used = dce_jaxpr(program, [True] * len(program.outvars))
+    marked = list(zip(leaves, is_used[len(is_used) - len(leaves) :], strict=True))
+    used = [leaf for leaf, is_used in marked if is_used]
+
+    def shorter(index: Array, carry: Carry, used: list[Array]) -> Carry:
+        rest = iter(used)
+        filled = [next(rest) if is_used else _blank(leaf) for leaf, is_used in marked]
+        return step(index, carry, jax.tree.unflatten(structure, filled))
+
+    return shorter, used
+
+
+def _blank(leaf: Array) -> Array:
+    """An array like another; a key for keys."""
+    if not _is_key(leaf):
+        return jnp.zeros(leaf.shape, leaf.dtype)
+    return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(leaf)), leaf.shape)
 
 
 def _call_kernel(step: Step[Carry], *arguments: Any) -> Carry:
@@ -67,8 +91,12 @@ def _zero_of(arguments: Any) -> Array:
 
 
 def _first_word(leaf: Array) -> Array:
-    words = jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
+    words = jax.random.key_data(leaf) if _is_key(leaf) else leaf
     return words[(0,) * words.ndim].astype(jnp.int32)
+
+
+def _is_key(leaf: Array) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _is_local(arguments: Any) -> bool:

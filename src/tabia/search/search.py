@@ -166,7 +166,8 @@ def _run_simulations(
         parameters, root, key, first, past = given
         return simulations(search, parameters, tree, root, key, first + index * search.leaves, past)
 
-    given, count = (parameters, root, key, first, past), count // search.leaves
+    given = (parameters, root, key, jnp.asarray(first, jnp.int32), past)
+    count = count // search.leaves
     if tree.faults.shape[0] == 1:
         return one_kernel.repeat(step, count, tree, given)
     return jax.lax.fori_loop(0, count, lambda index, tree: step(index, tree, given), tree)
