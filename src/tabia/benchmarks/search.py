@@ -77,8 +77,10 @@ def cases(*, quick: bool = False) -> list[Case]:
     ]
 
 
-def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[SearchSpeed]:
-    """Measure each case and yield its row."""
+def run(
+    chosen: Sequence[Case], *, repeats: int = 3, of: Callable[[list[float]], float] = statistics.median
+) -> Iterator[SearchSpeed]:
+    """Measure each case and yield its row; of a side's `repeats` times, `of` chooses the one that counts."""
     game = make("connect4")
     network = Network(tower(filters=64, blocks=5), game.observation_shape, game.num_actions, game.num_players)
     dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
@@ -89,16 +91,22 @@ def run(chosen: Sequence[Case], *, repeats: int = 3) -> Iterator[SearchSpeed]:
             alone[case.batch] = _network_speed(game, network, parameters, case.batch)
         evaluate: Evaluate = Evaluator(game, network.forward) if case.network else Uniform(game)
         limit = alone[case.batch] if case.network else None
-        yield _measure(game, evaluate, parameters, case, limit, repeats)
+        yield _measure(game, evaluate, parameters, case, limit, repeats, of)
 
 
 def _measure(
-    game: Game, evaluate: Evaluate, parameters: Any, case: Case, alone: float | None, repeats: int
+    game: Game,
+    evaluate: Evaluate,
+    parameters: Any,
+    case: Case,
+    alone: float | None,
+    repeats: int,
+    of: Callable[[list[float]], float],
 ) -> SearchSpeed:
     states = positions(game, case.batch)
     sides = [_ours(game, evaluate, case), *_mctx(game, evaluate, case)]
     work = case.batch * case.simulations
-    rates = [work / taken for taken in seconds([partial(side, parameters, states) for side in sides], repeats)]
+    rates = [work / taken for taken in seconds([partial(side, parameters, states) for side in sides], repeats, of)]
     theirs = rates[1] if len(rates) > 1 else None
     return SearchSpeed(
         rule=case.rule,

@@ -18,7 +18,7 @@ from jax import Array
 
 from tabia.core import lanes
 from tabia.games.game import Game, State
-from tabia.search import checks, device, layout, ties
+from tabia.search import checks, device, layout, one_kernel, ties
 from tabia.search import tree as trees
 from tabia.search.descent import Path, add_virtual_visits
 from tabia.search.evaluators import Evaluate, Evaluation
@@ -160,12 +160,17 @@ def _run_simulations(
     first: Array | int,
     past: Array | None,
 ) -> Tree:
-    step = simulate if search.leaves == 1 else simulate_leaves
+    simulations = simulate if search.leaves == 1 else simulate_leaves
 
-    def body(index: Array, tree: Tree) -> Tree:
-        return step(search, parameters, tree, root, key, first + index * search.leaves, past)
+    def step(index: Array, tree: Tree, given: Any) -> Tree:
+        parameters, root, key, first, past = given
+        return simulations(search, parameters, tree, root, key, first + index * search.leaves, past)
 
-    return jax.lax.fori_loop(0, count // search.leaves, body, tree)
+    given = (parameters, root, key, jnp.asarray(first, jnp.int32), past)
+    count = count // search.leaves
+    if tree.faults.shape[0] == 1:
+        return one_kernel.repeat(step, count, tree, given)
+    return jax.lax.fori_loop(0, count, lambda index, tree: step(index, tree, given), tree)
 
 
 def simulate(
