@@ -16,6 +16,7 @@ from tabia.cli import (
     analyze,
     bench,
     bench_bodies,
+    bench_training,
     doctor,
     engine,
     export,
@@ -66,6 +67,10 @@ app.command("accuracy", rich_help_panel=_MEASURE)(accuracy.accuracy)
 app.command("illegal", rich_help_panel=_MEASURE)(illegal.illegal)
 app.command("prove", rich_help_panel=_MEASURE)(prove.prove)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
+bench.app.command("training")(bench_training.training)
+bench.app.command("scaling")(bench_training.scaling)
+bench.app.command("cluster")(bench_training.cluster)
+bench.app.command("recipes")(bench_training.recipes)
 bench.app.command("bodies")(bench_bodies.bodies)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command("train", rich_help_panel=_TRAIN)(train.train)
