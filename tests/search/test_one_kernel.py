@@ -50,6 +50,10 @@ class Hashed:
         return Evaluation(numbers[:, : self.game.num_actions], numbers[:, self.game.num_actions :])
 
 
+def name_of(rule: Rule) -> str:
+    return type(rule).__name__
+
+
 def check(game: Game, rule: Rule, *, most_moves: int = 5, **options: Any) -> None:
     """Search one position, and compare the tree with the reference's."""
     search = Search(game, Hashed(game), 40, rule, **options)
@@ -70,7 +74,7 @@ def test_every_game(name: str) -> None:
     check(toys[name] if name in toys else games.make(name), GUMBEL)
 
 
-@pytest.mark.parametrize("rule", [Puct(), Puct(base=50.0), Uct(), Omc(), Pbbm(), MiniAlphaGo()], ids=repr)
+@pytest.mark.parametrize("rule", [Puct(), Puct(base=50.0), Uct(), Omc(), Pbbm(), MiniAlphaGo()], ids=name_of)
 def test_every_rule(rule: Rule) -> None:
     check(TICTACTOE, rule)
 

@@ -225,17 +225,19 @@ class GtpEngine:
         self.console.write(f"play {text}\n")
 
     def _stream(self, name: str, asked: gtp_analysis.Asked, bounds: Bounds, *, until_input: bool) -> Thought:
-        shown = time.perf_counter()
+        shown, simulations = time.perf_counter(), -1  # of the last line
         last: Callable[[], Thought] | None = None
         for last in self._think(asked.seat, bounds, lines=asked.moves):
             if until_input and self.console.is_waiting:
                 break
             if time.perf_counter() - shown >= asked.seconds:
-                shown = time.perf_counter()
-                self.console.write(gtp_analysis.line(name, self.notation, last()))
+                thought = last()
+                shown, simulations = time.perf_counter(), thought.simulations
+                self.console.write(gtp_analysis.line(name, self.notation, thought))
         assert last is not None
         thought = last()
-        self.console.write(gtp_analysis.line(name, self.notation, thought))
+        if thought.simulations != simulations:  # the interval did not end just now
+            self.console.write(gtp_analysis.line(name, self.notation, thought))
         return thought
 
 
