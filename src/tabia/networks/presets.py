@@ -112,7 +112,7 @@ def mlp(*units: int, value: str = "scores", batch_norm: bool = True) -> NetworkC
 
 
 def dense(filters: int = 32, width: int = 256, depth: int = 4, *, value: str = "scores") -> NetworkConfig:
-    """One convolution, then dense layers with skips: a small part of the work of a tower, for machines without a GPU."""
+    """One convolution, then dense layers with skips: a small part of a tower's work, for machines without a GPU."""
     return NetworkConfig(blocks=0, filters=filters, units=(width,) * depth, skips=True, value=value, value_units=0)
 
 
