@@ -92,7 +92,7 @@ SCALES = (
     ),
     Connect4Scale(
         name="full",
-        about="200 games per seat and match at 800 simulations; 50 in the thesis",
+        about="200 games per seat and match at 800 simulations, 50 for changes; 50 in the thesis",
         games=200,
         simulations=800,
         reason_games=50,
@@ -315,6 +315,7 @@ STUDY = Study(
         "3060 Ti, so minutes compare machines and programs, not algorithms.",
         "Moving second, the agent wins more often here than in the thesis, most of all against MCTS(1200). Two matches "
         "look for the reason in what the thesis does not say: noise at the root of the agent's search, as in "
-        "self-play, and opponents that keep their tree from move to move.",
+        "self-play, and opponents that keep their tree from move to move. "
+        "Neither is the reason.",
     ),
 )
