@@ -11,6 +11,8 @@ import pytest
 from tabia import games
 from tabia.networks import Network, presets, weights
 from tabia.players import runs
+from tabia.studies.matches import until
+from tabia.studies.part import NoControl, Place
 from tabia.studies.trainings import export
 
 GAME = games.make("tictactoe")
@@ -49,3 +51,10 @@ def test_exported_weights_are_those_of_the_run(gated: Path, tmp_path: Path) -> N
     now = weights.load(tmp_path / "weights" / "checkpoints" / "2" / runs.WEIGHTS).weights
     for left, right in zip(jax.tree.leaves(was), jax.tree.leaves(now), strict=True):
         np.testing.assert_allclose(left, right, rtol=2**-10, atol=1e-7)  # half precision
+
+
+def test_a_player_of_the_first_iterations_has_the_last_version_before_their_end(gated: Path, tmp_path: Path) -> None:
+    export(gated, tmp_path / "train-0" / "weights")
+    place = Place(tmp_path, NoControl(), folder_of=lambda part: tmp_path / part)
+    names = [until("train-0", count, player="network")(GAME, place).spec for count in (1, 4, 5, 9)]
+    assert names == [f"network:train-0@{step}" for step in (0, 2, 5, 5)]

@@ -4,6 +4,7 @@ search.py       `Search`: initialize, select, expand, evaluate, back up
 rules/          selection rules; each owns its root behavior
 tree.py         the tree as arrays; layout.py allocates it
 descent.py      selection and backup in XLA; kernels.py on an NVIDIA GPU; device.py chooses between them
+one_kernel.py   the simulations of one position as one kernel on a CPU
 expansion.py    what a simulation finds at its leaf
 proofs.py       exact wins, draws and losses
 result.py       what a search returns, and which action to play

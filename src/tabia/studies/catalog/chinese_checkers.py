@@ -92,7 +92,7 @@ def _parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
 
 STUDY = Study(
     name="chinese-checkers",
-    version=1,
+    version=2,
     question="How strong does a three-player agent become, and what do search, seats, loop cutting and exploration do?",
     source=Source("Schulte 2021", "chapter 9"),
     scales=SCALES,

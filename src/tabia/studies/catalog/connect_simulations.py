@@ -169,7 +169,7 @@ def _against_one(scale: SimulationsScale, seed: int, repeat: int, number: int, t
 
 STUDY = Study(
     name="connect-simulations",
-    version=1,
+    version=2,
     question="How much stronger is a trained agent with more simulations, and are 2 and 4 worse than 1?",
     source=Source("Glimmerfors 2022", "section 5.5"),
     scales=SCALES,

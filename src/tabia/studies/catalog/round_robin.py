@@ -110,12 +110,13 @@ def by_distance(records: Sequence[Record], names: Sequence[str], ratings: Rating
     found = []
     for places in range(1, len(names)):
         pairs = [(later, later - places) for later in range(places, len(names))]
-        met = [{names[later], names[earlier]} for later, earlier in pairs]
-        games = [record for record in records if set(record.players) in met]
-        later = [Tally([one for one in games if set(one.players) == pair], max(pair, key=names.index)) for pair in met]
-        points, count = sum(one.points for one in later), sum(one.games for one in later)
+        tallies = [
+            Tally([record for record in records if set(record.players) == {names[later], names[earlier]}], names[later])
+            for later, earlier in pairs
+        ]
+        points, games = sum(tally.points for tally in tallies), sum(tally.games for tally in tallies)
         expected = [predicted_score(ratings, *pair) for pair in pairs]
-        found.append(percentage(_apart(places, MEASURED), points, count, "% of points"))
+        found.append(percentage(_apart(places, MEASURED), points, games, "% of points"))
         found.append(exact(_apart(places, PREDICTED), 100 * sum(expected) / len(expected), "% of points"))
     return found
 
