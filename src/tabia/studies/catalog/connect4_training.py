@@ -1,6 +1,6 @@
 """AlphaZero at Connect 4: losses and ten matches, by the thesis's recipe and by ours (Sanz & Villanueva 2021).
 
-Ours trains as long by the clock as the other run took on the same machine.
+Ours trains for a quarter of the time that the other run took by the clock on the same machine.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ SECOND = {
     "MCTS(1200)": (19, 29),
 }
 MINUTES = "minutes of training"
+OUR_SHARE = 0.25
+"""The fraction of the time of the thesis's recipe that ours gets: enough to win more, and less for a GPU to do."""
 SEARCH = {THEIRS: "rule=puct,c=1,winning_moves_first=false", OURS: ""}
 DIFFERS = "MCTS(1200)"  # the opponent whose results differ most
 REASONS = {
@@ -138,8 +140,8 @@ def _training(scale: Connect4Scale, seed: int, repeat: int, recipe: str) -> Trai
     def minutes(lines: Lines) -> tuple[Estimate, ...]:
         return (exact(_minutes_key(recipe), lines[-1]["seconds"] / 60, "minutes"),)
 
-    def as_long(place: Place) -> Mapping[str, Any]:
-        return {"minutes": place.outcome_of(theirs).estimates[0].value, "checkpoints.minutes": 60.0}
+    def shorter(place: Place) -> Mapping[str, Any]:
+        return {"minutes": OUR_SHARE * place.outcome_of(theirs).estimates[0].value, "checkpoints.minutes": 60.0}
 
     return TrainingPart(
         name=f"train-{recipe}-{repeat}",
@@ -148,7 +150,7 @@ def _training(scale: Connect4Scale, seed: int, repeat: int, recipe: str) -> Trai
         changes=TINY if scale.tiny else scale.changes,
         keys=(_minutes_key(recipe),),
         measure=minutes,
-        adjust=as_long if recipe == OURS else lambda place: {},
+        adjust=shorter if recipe == OURS else lambda place: {},
         needs=(theirs,) if recipe == OURS else (),
         seed=repeat,
         cost=50.0,
@@ -241,7 +243,7 @@ def _published(results: Mapping[str, tuple[int, int]], seat: str) -> list[Publis
 STUDY = Study(
     name="connect4-training",
     version=1,
-    question="How strong is AlphaZero at Connect 4 after 10,000 games, and what does our recipe reach in that time?",
+    question="How strong is AlphaZero at Connect 4 after 10,000 games, and what does our recipe reach in less time?",
     source=Source("Sanz & Villanueva 2021", "section 5.2"),
     scales=SCALES,
     parts=_parts,
@@ -273,7 +275,7 @@ STUDY = Study(
                 y=f"{what}, % of games",
                 curves=tuple(
                     Curve(label, tuple((name, _key(recipe, name, seat, what)) for name in OPPONENTS))
-                    for recipe, label in ((THEIRS, "recipe of the thesis"), (OURS, "our recipe, same time"))
+                    for recipe, label in ((THEIRS, "recipe of the thesis"), (OURS, "our recipe, a quarter of the time"))
                 ),
                 joined=False,
                 y_range=PERCENT,

@@ -32,6 +32,7 @@ CHOICES = {  # the options with the choice and without it
     "Gumbel, not PUCT": ("rule=gumbel", "rule=puct"),
     "tree reuse": ("rule=puct,reuse_tree=true", "rule=puct"),
     "transpositions": ("rule=puct,transpositions=true", "rule=puct"),
+    "proven values": ("rule=puct,proven_values=true", "rule=puct"),
 }
 GAMES = ("connect4", "othello", "chinese-checkers")
 REPEATS = 5  # of the measurement of speed
@@ -100,14 +101,15 @@ def midgame(game: Game, batch: int, seed: int = 0) -> State:
     return states
 
 
-def seconds_per_call(player: Player, states: State) -> list[float]:
-    """How long a player thinks about a batch of positions, several times, after compilation."""
-    found = []
+def seconds_per_call(players: Sequence[Player], states: State) -> np.ndarray:
+    """How long each player thinks about a batch of positions, after compilation: [player, repeat], in turns."""
+    found = np.zeros((len(players), REPEATS + 1))
     for repeat in range(REPEATS + 1):
-        started = time.perf_counter()
-        jax.block_until_ready(player.choose(states, jax.random.key(repeat)).actions)
-        found.append(time.perf_counter() - started)
-    return found[1:]
+        for index, player in enumerate(players):
+            started = time.perf_counter()
+            jax.block_until_ready(player.choose(states, jax.random.key(repeat)).actions)
+            found[index, repeat] = time.perf_counter() - started
+    return found[:, 1:]
 
 
 def _parts(scale: ChoiceScale, seed: int) -> Sequence[Part]:
@@ -159,8 +161,8 @@ def _cost(scale: ChoiceScale, repeat: int, *, name: str, key: str, game: str, sp
     def measure(place: Place) -> Outcome:
         played = make_game(game)
         states = midgame(played, scale.batch)
-        times = [seconds_per_call(make_player(text, played), states) for text in specs]
-        return Outcome((spread(key, np.divide(*map(np.array, times)), "times as long"),))
+        chosen, without = seconds_per_call([make_player(text, played) for text in specs], states)
+        return Outcome((spread(key, chosen / without, "times as long"),))
 
     return Measurement(name=name, keys=(key,), measure=measure, seed=repeat)
 
