@@ -1,7 +1,7 @@
 """How the figures of studies are drawn; needs matplotlib, the extra `plots`.
 
 Ours is solid with filled markers and 95% intervals; published values have hollow markers and dotted lines in the same
-color.
+color. Of a series, the lines of several seeds are solid, dashed and dotted, in the order of the seeds.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def draw(
             _curve(axes, figure, curve, number, values, known, authors)
         for number, one in enumerate(figure.series):
             _series(axes, one, len(figure.curves) + number, series.get(one.series, ()))
+        _lines(axes, figure, authors)
         _finish(drawing, axes, figure, scale)
         return plotting.content(drawing, format)
 
@@ -86,6 +87,18 @@ def _series(axes: Any, curve: SeriesCurve, number: int, repeats: Sequence[Series
             axes.fill_between(one.x, one.low, one.high, color=color, alpha=0.15, linewidth=0)
 
 
+def _lines(axes: Any, figure: Figure, authors: str) -> None:
+    """Draw the lines of the publication within the range of what is measured."""
+    first = len(figure.curves) + len(figure.series)
+    low, high = axes.get_ylim()
+    for number, line in enumerate(figure.lines):
+        color = COLORS[(first + number) % len(COLORS)]
+        axes.axline(
+            (0.0, line.start), slope=line.slope, color=color, linestyle=":", label=label(f"{line.label}, {authors}")
+        )
+    axes.set_ylim(low, high)
+
+
 def _places(figure: Figure, curve: Curve) -> dict[str, float]:
     """Where each key is drawn; words are numbered in the order of the figure."""
     words = _words(figure)
@@ -116,6 +129,8 @@ def _finish(drawing: Any, axes: Any, figure: Figure, scale: str) -> None:
             axes.tick_params("x", rotation=30)
     if figure.log_x:
         _log(axes, figure)
+    elif not words and all(float(x).is_integer() for line in axes.lines for x in line.get_xdata()):
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if figure.y_range is not None:
         axes.set_ylim(*figure.y_range)
     labels = axes.get_legend_handles_labels()[1]

@@ -27,6 +27,15 @@ class SeriesCurve:
     series: str  # its name in the outcomes of parts
 
 
+@dataclass(frozen=True)
+class PublishedLine:
+    """A straight line of the publication: its value at x = 0, and its slope."""
+
+    label: str
+    start: float
+    slope: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """One pair of axes."""
@@ -37,6 +46,7 @@ class Figure:
     y: str
     curves: tuple[Curve, ...] = ()
     series: tuple[SeriesCurve, ...] = ()
+    lines: tuple[PublishedLine, ...] = ()  # they may leave the range of what is measured
     log_x: bool = False
     joined: bool = True  # whether the points of a curve are joined by a line
     y_range: tuple[float, float] | None = None

@@ -14,6 +14,7 @@ from tabia.core.text import markdown, markdown_code
 from tabia.studies import figures
 from tabia.studies.directory import Manifest, StoredPart, StudyDirectory
 from tabia.studies.estimates import Estimate, StudyError
+from tabia.studies.plots import Figure
 from tabia.studies.results import Progress, Results, Row, collect, rows, seeds_shown
 from tabia.studies.study import S, Scale, Study
 from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Verdict
@@ -89,13 +90,19 @@ def _draw(study: Study[S], directory: StudyDirectory, scale: Scale, results: Res
     """Draw every figure that has something to show; their files by title."""
     values, drawn = results.values(study), dict[str, Path]()
     for figure in study.figures:
-        about = f"Tabia, scale {scale.name}: {scale.about}. {seeds_shown(figure, results)}. Bars: 95% intervals."
+        about = f"Tabia, scale {scale.name}: {scale.about}. {seeds_shown(figure, results)}. {_marks(figure)}"
         content = figures.draw(
             figure, values, results.series, study.published, scale=about, authors=study.source.authors, format=format
         )
         if content is not None:
             drawn[figure.title] = directory.write(f"{FIGURES}/{figure.name}.{format}", content)
     return drawn
+
+
+def _marks(figure: Figure) -> str:
+    """What the marks of a figure mean."""
+    curves, series = "Bars: 95% intervals.", "A line per seed: solid, dashed; bands: 95% intervals."
+    return " ".join([curves] * bool(figure.curves) + [series] * bool(figure.series))
 
 
 def _pictures(directory: StudyDirectory, results: Results) -> dict[str, Path]:

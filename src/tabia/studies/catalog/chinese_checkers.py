@@ -93,7 +93,7 @@ def _parts(scale: CheckersScale, seed: int) -> Sequence[Part]:
 
 STUDY = Study(
     name="chinese-checkers",
-    version=2,
+    version=3,
     question="How strong does a three-player agent become, and what do search, seats, loop cutting and exploration do?",
     source=Source("Schulte 2021", "chapter 9"),
     scales=SCALES,

@@ -225,5 +225,7 @@ STUDY = Study(
         "moves with equal visits are played with equal probability, although the network prefers one of them. The "
         "matches of few simulations against one, with ties broken at random, by the prior or by the value of the "
         "search, test that.",
+        "Against 1, 2, 8 and 16 simulations, 4 score no better than 1 does, and against 1 they lose. Against 32 and "
+        "more they score better, so their rating is higher than that of 1 here.",
     ),
 )

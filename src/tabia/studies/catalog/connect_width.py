@@ -38,7 +38,7 @@ SCALES = (
 
 STUDY = Study(
     name="connect-width",
-    version=1,
+    version=2,
     question="How does the width of the board change how much and how fast an agent learns?",
     source=Source("Glimmerfors 2022", "section 5.3"),
     scales=SCALES,

@@ -169,7 +169,7 @@ def _cost(scale: ChoiceScale, repeat: int, *, name: str, key: str, game: str, sp
 
 STUDY = Study(
     name="search-choices",
-    version=1,
+    version=2,
     question="What are single choices of the search worth, at equal simulations and at equal time?",
     source=Source("Tabia", ""),
     scales=SCALES,
