@@ -12,7 +12,9 @@ from tabia.training.config import recipes
 from tabia.training.config.fitting import GAMES, Description, describe, fit
 from tabia.training.config.schema import Config
 
-BOARD = Description(rows=8, columns=8, actions=65, plies=60, decided=0.95, has_only_wins=True, by_cell=True)
+BOARD = Description(
+    rows=8, columns=8, actions=65, plies=60, decided=0.95, has_only_wins=True, by_cell=True, winning_moves=True
+)
 
 
 def test_the_description_of_tictactoe_is_true() -> None:
@@ -32,6 +34,7 @@ def test_recipes_for_any_game_are_fitted(game: str) -> None:
     config = recipes.load("any-laptop").config(game)
     assert config.network.kind == "mlp" and config.network.value == "wdl"
     assert config.search.considered_actions == make(game).num_actions
+    assert config.search.winning_moves_first
 
 
 def test_settings_follow_from_the_description() -> None:

@@ -18,6 +18,7 @@ from jax import Array
 from tabia.games.game import Game, State
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import mlp
+from tabia.players.search import can_search_winning_moves
 from tabia.search.evaluators import random_actions, step
 from tabia.training.config.schema import Config
 
@@ -40,6 +41,7 @@ class Description:
     decided: float  # the fraction of random games that ended within MOST_PLIES with a winner
     has_only_wins: bool  # no random game had another result than a win, a draw or a loss
     by_cell: bool  # actions are the cells of the board, perhaps with a few more
+    winning_moves: bool  # a search finds moves that win at once at little cost
 
     @property
     def cells(self) -> int:
@@ -60,6 +62,7 @@ def describe(game: Game) -> Description:
         decided=float(np.ptp(ended, axis=1).astype(bool).sum() / GAMES),
         has_only_wins=game.num_players == 2 and bool(np.isin(ended, (-1.0, 0.0, 1.0)).all()),
         by_cell=_is_by_cell(game),
+        winning_moves=can_search_winning_moves(game),
     )
 
 
@@ -68,6 +71,7 @@ def fit(config: Config, game: Description) -> Config:
     network = _network(config.network, game)
     changes: dict[str, Any] = {
         "search.considered_actions": min(config.search.considered_actions, game.actions),
+        "search.winning_moves_first": game.winning_moves,
         "selfplay.opening_moves": min(max(game.plies // 3, 1), 20),
         "selfplay.temperature_moves": min(max(game.plies // 5, 2), 30),
     }
