@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -61,6 +62,7 @@ def ask(game: str, spec: str, moves: str, *words: str) -> str:
     return result.stdout
 
 
+@cache
 def positions(game_id: str, count: int = 3) -> list[str]:
     """Random unfinished positions as moves; the first is the start."""
     game, rng, found = games.make(game_id), np.random.default_rng(5), [""]

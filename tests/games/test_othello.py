@@ -50,9 +50,10 @@ def test_perft_is_the_published_one():
     assert tuple(counts) == PERFT
 
 
-def test_agrees_with_pgx_over_2000_games():
+@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+def test_agrees_with_pgx_over_many_games(count):
     pgx = pytest.importorskip("pgx")
-    game, oracle, count = Othello(), pgx.make("othello"), 2000
+    game, oracle = Othello(), pgx.make("othello")
 
     def move(carry, key):
         ours, theirs, rewards = carry
@@ -85,9 +86,10 @@ def test_agrees_with_pgx_over_2000_games():
     np.testing.assert_array_equal(jax.vmap(game.scores)(ours), by_seat)
 
 
-def test_agrees_with_openspiel_over_2000_games():
+@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+def test_agrees_with_openspiel_over_many_games(count):
     pyspiel = pytest.importorskip("pyspiel")
-    oracle, count = pyspiel.load_game("othello"), 2000
+    oracle = pyspiel.load_game("othello")
     legal, movers, overs, scores, actions = random_games(Othello(), count, seed=2)
     passes = 0
     for b in range(count):

@@ -19,10 +19,10 @@ def starts(game: Game, batch: int, seed: int = 0) -> State:
 
 @partial(jax.jit, static_argnums=0)
 def step(game: Game, states: State, actions: Array, key: Array) -> tuple[State, Array, Array]:
-    """The next positions, whether each action was legal, and whether each game was over before it."""
+    """The next positions, whether each action was legal or its game over before it, and whether each is over now."""
     legal = jnp.take_along_axis(jax.vmap(game.legal)(states), actions[:, None], axis=1)[:, 0]
     after = jax.vmap(lambda state, action: game.step(state, action, key))(states, actions)
-    return after, legal, jax.vmap(game.over)(states)
+    return after, legal | jax.vmap(game.over)(states), jax.vmap(game.over)(after)
 
 
 def play(player: Player | list[Player], batch: int, seed: int = 0) -> tuple[State, np.ndarray]:
@@ -34,9 +34,9 @@ def play(player: Player | list[Player], batch: int, seed: int = 0) -> tuple[Stat
         key, draw, chance = jax.random.split(key, 3)
         choice = players[ply % len(players)].choose(states, draw, jnp.full(batch, ply, jnp.int32))
         assert choice.actions.shape == (batch,) and choice.actions.dtype == jnp.int32
-        states, legal, over = step(game, states, choice.actions, chance)
-        assert np.all(np.asarray(legal) | np.asarray(over)), f"{players[0].spec}: illegal at ply {ply}"
+        states, allowed, over = step(game, states, choice.actions, chance)
+        assert np.all(np.asarray(allowed)), f"{players[0].spec}: illegal at ply {ply}"
         played.append(np.asarray(choice.actions))
-        if np.all(np.asarray(jax.vmap(game.over)(states))):
+        if np.all(np.asarray(over)):
             break
     return states, np.stack(played)

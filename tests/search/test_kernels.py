@@ -21,7 +21,7 @@ from .positions import random_network, random_positions, random_weights
 from .toy_games import Race
 
 CONNECT, RACE = games.make("connect4"), Race()
-BATCH, DEPTH, LEAVES = 64, 12, 4
+BATCH, DEPTH, LEAVES = 32, 12, 4
 RULES = [
     Puct(),
     Puct(base=50.0, untried_value=as_parent),

@@ -121,6 +121,6 @@ def test_long_and_cyclic_games_end(game: Game, options: dict[str, bool]) -> None
     links = np.asarray(result.tree.records[:, :, :-1, LINK])
     assert links.max() < int(result.tree.size)
     np.testing.assert_array_equal(np.asarray(result.visits).sum(axis=1), 400)
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone, however busy the machine is
     jax.block_until_ready(search.run(None, states, jax.random.key(1)))
-    assert time.perf_counter() - started < 20.0  # a fraction of a second on an idle machine
+    assert time.process_time() - started < 20.0  # a fraction of a second

@@ -151,22 +151,30 @@ def _fit_many(
 
 
 def _newton(cost: Callable[[Array], Array], start: Array, free: Array, *, iterations: int = 60) -> tuple[Array, Array]:
-    """The minimum of a convex cost over the free entries, and the Hessian there."""
+    """The minimum of a convex cost over the free entries, and the Hessian there.
+
+    Newton's method doubles the correct digits with every step: after one of less than 1e-9, all are correct.
+    """
     gradient, hessian = jax.grad(cost), jax.hessian(cost)
 
     def curvature(point: Array) -> Array:
         both = free[:, None] & free[None, :]
         return jnp.where(both, hessian(point), 0.0) + jnp.diag(jnp.where(free, 0.0, 1.0))
 
-    def iterate(_: int, point: Array) -> Array:
+    def iterate(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        index, point, _ = carry
         slope = jnp.where(free, gradient(point), 0.0)
         step = jnp.linalg.solve(curvature(point), slope)
         step = step * jnp.minimum(1.0, 2.0 / jnp.maximum(jnp.abs(step).max(), 1e-12))  # far from the minimum
         halves = 0.5 ** jnp.arange(6.0)
         costs = jax.vmap(lambda size: cost(point - size * step))(halves)
-        return point - halves[jnp.argmin(jnp.where(jnp.isfinite(costs), costs, jnp.inf))] * step
+        step = halves[jnp.argmin(jnp.where(jnp.isfinite(costs), costs, jnp.inf))] * step
+        return index + 1, point - step, jnp.abs(step).max()
 
-    point = jax.lax.fori_loop(0, iterations, iterate, start)
+    def is_moving(carry: tuple[Array, Array, Array]) -> Array:
+        return (carry[0] < iterations) & (carry[2] > 1e-9)
+
+    _, point, _ = jax.lax.while_loop(is_moving, iterate, (jnp.int32(0), start, jnp.full((), jnp.inf, start.dtype)))
     return point, curvature(point)
 
 

@@ -28,13 +28,13 @@ SECONDS = 120.0  # far more than anything takes, for busy machines
 class Server:
     """`tabia play` as a process; it can be killed and started again with the same data."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
+    def __init__(self, folder: Path, games: tuple[str, ...] = GAMES) -> None:
+        self.folder, self.port, self.games = folder, free_port(), games
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 
     def command(self) -> list[str]:
-        return ["play", *GAMES, "--no-browser"]
+        return ["play", *self.games, "--no-browser"]
 
     def start(self) -> None:
         options = ["--port", str(self.port), "--data", str(self.folder / "data"), "--runs", str(self.folder / "runs")]

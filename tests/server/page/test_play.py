@@ -198,7 +198,7 @@ def test_reload_and_a_second_tab_show_the_same_game(look: Look, server: Server) 
 
 
 def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
-    server = Server(tmp_path)
+    server = Server(tmp_path, games=("tictactoe",))
     try:
         screen = look(at=server).open_game(server.game("tictactoe", (None, RANDOM)))
         screen.play("b2")
