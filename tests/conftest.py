@@ -40,7 +40,7 @@ def _share_context() -> None:
 _share_context()
 
 # Linux allows a process 65,530 by default, and LLVM crashes where one more is refused. Memory ends earlier: compiled as
-# in `make test`, programs with 15,000 mappings take less than 3 GB.
+# in `make test`, a worker with 15,000 mappings takes about 3.5 GB.
 _MOST_MAPPINGS = 15_000
 
 
