@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from tabia.networks import Network, NetworkConfig, NetworkError, Outputs, Tree, Variables
+from tabia.networks import Network, NetworkConfig, NetworkError, Tree, Variables
 from tabia.networks.presets import any_size, dense, schulte, tower
 from tabia.networks.widening import Widening
 
@@ -23,84 +23,69 @@ KEY = jax.random.key(3)
 CLOSE: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-4}
 
 CASES: dict[str, tuple[NetworkConfig, dict[str, int], int]] = {
-    "residual": (tower(8, 2), {"filters": 12, "blocks": 4}, 6),
-    "pooling, columns": (any_size(8, 2, policy="columns").changed(pool_every=2), {"filters": 17, "blocks": 4}, 5),
-    "pooling, cells and a pass": (any_size(8, 1, policy_extra=1).changed(pool_every=1), {"filters": 12}, 21),
+    "residual, columns": (any_size(8, 1, policy="columns").changed(pool_every=1), {"filters": 17, "blocks": 2}, 5),
     "leaky, no normalization": (
         tower(6, 1).changed(activation="leaky_relu", batch_norm=False, final_position=True),
         {"filters": 9},
         6,
     ),
-    "blocks, no normalization": (tower(6, 1).changed(batch_norm=False), {"blocks": 2}, 6),
-    "dense units": (schulte(1, 6).changed(units=(16, 16), dropout=0.0), {"filters": 9, "blocks": 2}, 6),
-    "bottleneck": (tower(8, 1).changed(kind="bottleneck", pool_every=1), {"filters": 14, "blocks": 2}, 6),
+    "dense units": (schulte(0, 6).changed(units=(16, 16), dropout=0.0), {"filters": 9}, 6),
+    "bottleneck": (tower(8, 1).changed(kind="bottleneck", batch_norm=False), {"filters": 14, "blocks": 2}, 6),
     "mixer": (tower(8, 1).changed(kind="mixer", group_filters=4), {"filters": 12, "blocks": 2}, 6),
     "attention": (tower(8, 1).changed(kind="attention", head_filters=4), {"filters": 16, "blocks": 2}, 6),
-    "gated, leaky": (
-        tower(6, 1).changed(kind="gated", activation="leaky_relu"),
-        {"filters": 9, "blocks": 2},
-        6,
-    ),
+    "gated, leaky": (tower(6, 1).changed(kind="gated", activation="leaky_relu"), {"filters": 9, "blocks": 2}, 6),
 }
 
 
-class Measured(NamedTuple):
-    """What a network computes, and what it would learn."""
-
-    outputs: tuple[Any, ...]  # in training, with running statistics, and folded
-    updated: tuple[Tree, Tree]  # the statistics, and the gradient of a loss
-
-
 @partial(jax.jit, static_argnums=0)
-def measure(network: Network, variables: Variables, observations: Array) -> Measured:
-    def loss(params: Tree) -> tuple[Array, tuple[Outputs, Tree]]:
-        outputs, statistics = network.apply(Variables(params, variables.statistics), observations, train=True)
-        return jnp.square(outputs.logits).mean() + jnp.square(outputs.values - 0.3).mean(), (outputs, statistics)
-
-    gradient, (training, statistics) = jax.grad(loss, has_aux=True)(variables.params)
+def compute(network: Network, variables: Variables, observations: Array) -> tuple[Any, Tree]:
+    """The outputs in training, with running statistics, and folded; and the new statistics."""
+    training, statistics = network.apply(variables, observations, train=True)
     playing, _ = network.apply(variables, observations)
-    folded = network.forward(network.fold(variables), observations)
-    return Measured((training, playing, folded), (statistics, gradient))
+    return (training, playing, network.forward(network.fold(variables), observations)), statistics
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_function_and_the_gradient_of_old_weights_stay_the_same(name: str) -> None:
+def test_the_wider_network_computes_the_same(name: str) -> None:
     config, sizes, actions = CASES[name]
     old, new = (Network(each, BOARD, actions, 2) for each in (config, config.changed(**sizes)))
     widening, variables, observations = Widening(old, new), trained(old), boards(old, 16)
     wide = jax.jit(widening.variables)(variables, KEY)
     assert jax.tree.map(jnp.shape, wide) == jax.tree.map(jnp.shape, jax.eval_shape(new.init, KEY))
-    before, after = measure(old, variables, observations), measure(new, wide, observations)
-    for one, other in zip(jax.tree.leaves(before.outputs), jax.tree.leaves(after.outputs), strict=True):
+    (before, statistics), (after, updated) = (compute(*each, observations) for each in ((old, variables), (new, wide)))
+    for one, other in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
         np.testing.assert_allclose(one, other, **CLOSE)
-    for one, other in zip(before.updated, after.updated, strict=True):
-        placed = widening._placed(one, other)  # changes nothing if the old numbers are there already
-        for expected, found in zip(jax.tree.leaves(placed), jax.tree.leaves(other), strict=True):
-            np.testing.assert_allclose(found, expected, **CLOSE)
-    assert _new_parts(old, new) <= _learned(after.updated[1])
+    _assert_contains(widening, updated, statistics)
 
 
-def _new_parts(old: Network, new: Network) -> set[str]:
-    """The new blocks, by name."""
-    return {layer.name.split(".")[0] for layer in new.layers} - {layer.name.split(".")[0] for layer in old.layers}
+def _assert_contains(widening: Widening, new: Tree, old: Tree) -> None:
+    """The arrays of the old network are in their places: putting them there changes nothing."""
+    for expected, found in zip(jax.tree.leaves(widening._placed(old, new)), jax.tree.leaves(new), strict=True):
+        np.testing.assert_allclose(found, expected, **CLOSE)
 
 
-def _learned(gradient: Tree) -> set[str]:
-    """The blocks and heads with a gradient, by name."""
-    return {path[0].key.split(".")[0] for path, leaf in jax.tree.leaves_with_path(gradient) if bool(jnp.any(leaf != 0))}
+@partial(jax.jit, static_argnums=0)
+def gradient_of(network: Network, variables: Variables, observations: Array) -> Tree:
+    def loss(params: Tree) -> Array:
+        outputs, _ = network.apply(Variables(params, variables.statistics), observations, train=True)
+        return jnp.square(outputs.logits).mean() + jnp.square(outputs.values - 0.3).mean()
+
+    return jax.grad(loss)(variables.params)
 
 
-def test_new_filters_are_learned_once_they_are_read() -> None:
-    """At first only the weights that read them have a gradient; one step later all weights have."""
-    old, new = (Network(tower(filters, 1), BOARD, 6, 2) for filters in (4, 6))
-    variables = Widening(old, new).variables(trained(old), KEY)
-    observations = boards(old, 16)
-    for whole in (False, True):
-        gradient = measure(new, variables, observations).updated[1]
-        assert bool(jnp.all(jnp.any(gradient["policy.conv"]["linear"]["kernel"][..., 4:, :] != 0, axis=-1)))
-        assert bool(jnp.any(gradient["stem"]["linear"]["kernel"][..., 4:] != 0)) == whole
-        params = jax.tree.map(lambda leaf, step: leaf - 0.1 * step, variables.params, gradient)
-        variables = Variables(params, variables.statistics)
+def test_old_weights_keep_their_gradient_and_new_ones_are_learned() -> None:
+    """At first only the weights that read new filters have a gradient; one step later all new weights have one."""
+    old, new = (Network(tower(filters, filters // 4), BOARD, 6, 2) for filters in (4, 8))
+    widening, variables, observations = Widening(old, new), trained(old), boards(old, 16)
+    wide = jax.jit(widening.variables)(variables, KEY)
+    gradient = gradient_of(new, wide, observations)
+    _assert_contains(widening, gradient, gradient_of(old, variables, observations))
+    assert bool(jnp.all(jnp.any(gradient["policy.conv"]["linear"]["kernel"][..., 4:, :] != 0, axis=-1)))
+    assert not bool(jnp.any(gradient["stem"]["linear"]["kernel"][..., 4:] != 0))
+    params = jax.tree.map(lambda leaf, step: leaf - 0.1 * step, wide.params, gradient)
+    later = gradient_of(new, Variables(params, wide.statistics), observations)
+    assert bool(jnp.any(later["stem"]["linear"]["kernel"][..., 4:] != 0))
+    assert bool(jnp.any(later["block2.first"]["linear"]["kernel"] != 0))
 
 
 @pytest.mark.parametrize(
