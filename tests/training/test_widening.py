@@ -15,6 +15,7 @@ import pytest
 from tabia.networks import Network, NetworkError
 from tabia.networks.presets import mlp, tower
 from tabia.networks.weights import read_manifest
+from tabia.training import pace
 from tabia.training import state as states
 from tabia.training.compiling import CompileAhead
 from tabia.training.config import toml
@@ -25,6 +26,7 @@ from tabia.training.learning.optimizer import make_optimizer
 from tabia.training.learning.widening import widen
 from tabia.training.loop import train
 from tabia.training.plan import Plan
+from tabia.training.report.report import write_report
 from tabia.training.run import checkpoint
 from tabia.training.training import Training
 
@@ -97,6 +99,16 @@ def test_the_wider_network_is_compiled_ahead() -> None:
         wide = plan.stages[-1]
         assert {part.network for part in ahead._jobs} == {plan.network, wide.network}
         ahead.wait(wide)
+
+
+def test_an_estimate_times_all_sizes(finished: Training) -> None:
+    found = pace.estimate(WIDENED)
+    assert found.iterations == 4 and found.iteration_seconds > 0
+
+
+def test_the_report_names_both_sizes(finished: Training) -> None:
+    text = write_report(finished.run, rate=False).read_text()
+    assert "0 residual blocks of 3 filters" in text and "widened to 1 residual blocks of 6 filters" in text
 
 
 def test_champion_and_backup_are_widened_with_the_weights() -> None:
