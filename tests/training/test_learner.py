@@ -292,7 +292,7 @@ def test_schedules_change_settings() -> None:
         ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "must start at 0 and rise"),
         ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
         ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
-        ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+        ("network.kernel", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
     ],
 )
 def test_invalid_schedules_are_refused(name, steps, words) -> None:
