@@ -21,7 +21,8 @@ from tabia.cli import printing
 from tabia.cli.main import app
 from tabia.games import make
 from tabia.networks import Network
-from tabia.networks.presets import mlp, tower
+from tabia.networks.config import TOWERS
+from tabia.networks.presets import any_size, mlp, tower
 from tabia.networks.summary import counts
 from tabia.training.config.schema import (
     Config,
@@ -141,17 +142,24 @@ def test_no_game_is_both_learned_from_and_held_out(run: Path, recorded: Recorded
     assert int(recorded.held_out.weight.sum()) == held > 0
 
 
-@pytest.mark.parametrize("kind", ["residual", "bottleneck"])
+@pytest.mark.parametrize("kind", TOWERS)
 def test_default_bodies_cost_about_as_much_as_the_network_of_the_run(kind: str) -> None:
     config = Config(game="connect4", network=tower(64, 5).changed(kind=kind))
     wanted = counts(Plan(config).network).multiplications
     texts = candidates(config)
-    assert len(texts) == 4 and {text.split(",")[0] for text in texts} == {"kind=residual", "kind=bottleneck"}
+    assert len(texts) == (7 if kind in ("residual", "bottleneck") else 8)
+    assert {text.split(",")[0] for text in texts} == {f"kind={each}" for each in TOWERS}
     for text in texts:
         network = recorded_self_play._body(config, text).network
         one_more = network.config.changed(blocks=network.config.blocks + 1)
         cost, more = (counts(Network.of(each, make("connect4"))).multiplications for each in (network.config, one_more))
         assert abs(cost - wanted) <= 0.5 * (more - cost)
+
+
+def test_default_bodies_of_several_boards_fit_any_size() -> None:
+    boards = {"game": "connect:rows=4,columns=4,line=3", "other_boards": ("connect:rows=4,columns=5,line=3",)}
+    texts = candidates(Config(**boards, network=any_size(16, 3, policy="columns")))
+    assert {text.split(",")[0] for text in texts} == {"kind=residual", "kind=bottleneck", "kind=gated"}
 
 
 def test_bodies_are_settings_of_the_network() -> None:

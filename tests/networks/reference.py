@@ -1,7 +1,7 @@
 """The reference implementation of a network: plain NumPy, one position at a time, written independently.
 
 It reads the same trees of parameters and statistics and follows the papers: AlphaGo Zero's tower and heads, KataGo's
-global pooling and nested bottlenecks, one tanh per seat or a softmax over win, draw and loss.
+global pooling and nested bottlenecks, mixers, attention, gates, one tanh per seat or a softmax over win, draw and loss.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ class Reference:
 
     def tower(self, board: np.ndarray) -> np.ndarray:
         c, x = self.config, board.astype(np.float64)
-        if c.kind in ("residual", "bottleneck"):
+        blocks = {"residual": self.block, "bottleneck": self.bottleneck}
+        blocks |= {"mixer": self.mixer, "attention": self.attention, "gated": self.gated}
+        if c.kind in blocks:
             x = self.act(self.layer("stem", x))
-            block = self.block if c.kind == "residual" else self.bottleneck
             for number in range(1, c.blocks + 1):
-                x = block(f"block{number}", x, pooling=c.pool_every > 0 and number % c.pool_every == 0)
+                x = blocks[c.kind](f"block{number}", x, pooling=c.pool_every > 0 and number % c.pool_every == 0)
         for number in range(1, len(c.convolutions) + 1):
             x = self.act(self.layer(f"conv{number}", x))
         return x
@@ -68,6 +69,38 @@ class Reference:
         for number in range(2, self.config.inner_blocks + 1):
             y = self.block(f"{name}.inner{number}", y, pooling=False)
         return self.act(x + self.layer(f"{name}.restore", y))
+
+    def mixer(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
+        """Each channel's cells times the matrix of its group."""
+        matrices = np.asarray(self.params[f"{name}.mix"]["linear"]["kernel"], np.float64)
+        cells = x.reshape(-1, x.shape[-1])
+        mixed = [cells[:, f] @ matrices[f // self.config.group_filters] for f in range(x.shape[-1])]
+        return self.channel_mlp(name, x + self.after(f"{name}.mix", np.stack(mixed, axis=-1).reshape(x.shape)))
+
+    def attention(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
+        """Each head: a softmax over all cells of q k / sqrt(d) + bias, one cell at a time."""
+        q, k, v = (self.layer(f"{name}.{part}", x).reshape(-1, x.shape[-1]) for part in ("queries", "keys", "values"))
+        biases, size = np.asarray(self.params[f"{name}.attention"]["positions"]["bias"]), self.config.head_filters
+        attended = np.zeros_like(v)
+        for head, bias in enumerate(biases):
+            part = slice(head * size, (head + 1) * size)
+            for cell in range(len(v)):
+                scores = np.exp(
+                    [q[cell, part] @ k[other, part] / np.sqrt(size) + bias[cell, other] for other in range(len(v))]
+                )
+                attended[cell, part] = scores / scores.sum() @ v[:, part]
+        return self.channel_mlp(name, x + self.layer(f"{name}.join", attended.reshape(x.shape)))
+
+    def channel_mlp(self, name: str, x: np.ndarray) -> np.ndarray:
+        return x + self.layer(f"{name}.contract", self.act(self.layer(f"{name}.expand", x)))
+
+    def gated(self, name: str, x: np.ndarray, *, pooling: bool) -> np.ndarray:
+        """Each channel convolved with its own kernel."""
+        y, gate = self.layer(f"{name}.expand", x), self.layer(f"{name}.gate", x)
+        kernel = np.asarray(self.params[f"{name}.depthwise"]["linear"]["kernel"], np.float64)
+        channels = [convolve(y[..., f : f + 1], kernel[..., f : f + 1]) for f in range(y.shape[-1])]
+        y = self.after(f"{name}.depthwise", np.concatenate(channels, axis=-1))
+        return x + self.layer(f"{name}.contract", y * gate / (1 + np.exp(-gate)))
 
     def policy(self, x: np.ndarray) -> np.ndarray:
         x = self.layer("policy.conv", x)
@@ -96,10 +129,13 @@ class Reference:
         return np.where(x > 0, x, 0 if self.config.activation == "relu" else self.config.slope * x)
 
     def layer(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Convolution or dense layer, then normalization by the running statistics."""
+        """Convolution or dense layer, then bias and normalization."""
+        kernel = np.asarray(self.params[name]["linear"]["kernel"], np.float64)
+        return self.after(name, convolve(x, kernel) if kernel.ndim == 4 else x @ kernel)
+
+    def after(self, name: str, y: np.ndarray) -> np.ndarray:
+        """What follows the linear part of a layer: bias, and normalization by the running statistics."""
         params = self.params[name]
-        kernel = np.asarray(params["linear"]["kernel"], np.float64)
-        y = convolve(x, kernel) if kernel.ndim == 4 else x @ kernel
         if "bias" in params["linear"]:
             y = y + np.asarray(params["linear"]["bias"])
         if "norm" in params:

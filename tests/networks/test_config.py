@@ -29,7 +29,7 @@ def test_a_missing_field_keeps_its_default() -> None:
     ("entries", "sentence"),
     [
         ({"filter": 64}, "no setting network.filter. Did you mean filters"),
-        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, bottleneck, plain, mlp"),
+        ({"kind": "resnet"}, "network.kind cannot be 'resnet'. Known: residual, bottleneck, mixer, "),
         ({"activation": "leaky"}, "Did you mean leaky_relu"),
         ({"policy": "column"}, "Did you mean columns"),
         ({"value": "wld"}, "Did you mean wdl"),
@@ -51,6 +51,11 @@ def test_a_missing_field_keeps_its_default() -> None:
         ({"units": [512], "value_pool": True}, "no board is left"),
         ({"units": [512], "final_position": True}, "remove one of them"),
         ({"policy_extra": 1}, "belong to policy='cells'"),
+        (
+            {"kind": "mixer", "filters": 20},
+            "network.filters must be a multiple of network.group_filters for kind='mixer'",
+        ),
+        ({"kind": "attention", "filters": 24}, "multiple of network.head_filters for kind='attention'; got 24 and 16"),
         ({"kind": "plain"}, "A network of kind plain has convolutions"),
         ({"convolutions": [8]}, "and no other has them; got kind='residual' and convolutions=[8]"),
         ({"over_class": True}, "over_class reads the dense features"),
@@ -82,5 +87,7 @@ def test_any_size() -> None:
     assert any_size().any_size
     assert any_size(policy="columns").any_size
     assert not any_size().changed(value_pool=False).any_size
+    assert any_size().changed(kind="gated").any_size
+    assert not any_size().changed(kind="mixer").any_size and not any_size().changed(kind="attention").any_size
     assert not tower().any_size
     assert not schulte().any_size

@@ -14,6 +14,7 @@ from jax import Array
 from jax.typing import DTypeLike
 
 from tabia.networks import Folded, Network, NetworkError, Outputs, Tree, Variables
+from tabia.networks.int8 import measuring_session
 from tabia.networks.onnx_graph import to_onnx
 from tabia.networks.presets import any_size, glimmerfors, mlp, schulte, tower
 
@@ -117,7 +118,20 @@ def test_an_untrained_network_is_indifferent(network: Network) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["wandhoven", "schulte", "tower, wdl", "cells, planes and pass", "columns", "mlp", "bottleneck", "dense"]
+    "name",
+    [
+        "wandhoven",
+        "schulte",
+        "tower, wdl",
+        "cells, planes and pass",
+        "columns",
+        "mlp",
+        "bottleneck",
+        "mixer",
+        "attention",
+        "gated",
+        "dense",
+    ],
 )
 def test_every_parameter_has_a_gradient(name: str) -> None:
     network = ZOO[name]
@@ -269,6 +283,13 @@ def test_it_learns() -> None:
 def test_a_network_that_does_not_fit_its_game_is_refused(arguments: tuple[object, ...], sentence: str) -> None:
     with pytest.raises(NetworkError, match=sentence):
         Network(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["mixer", "attention", "gated"])
+def test_bodies_without_8_bits_say_so(kind: str) -> None:
+    network = Network(tower(16, 1).changed(kind=kind), (4, 5, 32), 6, 2)
+    with pytest.raises(NetworkError, match=f"^8 bits are for networks of convolutions .* kind '{kind}' has others.$"):
+        measuring_session(network, network.fold(trained(network)))
 
 
 def test_a_network_for_one_size_cannot_change_it() -> None:

@@ -114,6 +114,20 @@ def test_a_bottleneck_by_hand() -> None:
     assert one.trainable - none.trainable == 8 * 4 + 4 * 9 * 4 * 4 + 4 * 8 + 2 * (5 * 4 + 8)  # scales and shifts
 
 
+@pytest.mark.parametrize(
+    ("kind", "by_hand"),
+    [
+        ("mixer", 6 * 6 * 16 + 6 * 2 * 16 * 32),
+        ("attention", 4 * 6 * 16 * 16 + 2 * 6 * 6 * 16 + 6 * 2 * 16 * 32),
+        ("gated", 6 * 3 * 16 * 32 + 6 * 9 * 32),
+    ],
+)
+def test_other_bodies_by_hand(kind: str, by_hand: int) -> None:
+    """6 cells, 16 filters, 32 hidden features: products over cells, with weights, and per channel."""
+    none, one = (counts(Network(glimmerfors(16, blocks).changed(kind=kind), (2, 3, 2), 5, 2)) for blocks in (0, 1))
+    assert one.multiplications - none.multiplications == by_hand
+
+
 def test_auxiliary_heads_are_not_in_the_picture() -> None:
     pictures = [draw(Network(tower(8, 1).changed(final_position=on), (4, 5, 2), 6, 2)) for on in (True, False)]
     assert pictures[0].count("<rect") == pictures[1].count("<rect")

@@ -88,6 +88,18 @@ def test_eight_bits_move_no_weight_by_more_than_half_a_step_of_its_channel(path:
         assert (np.abs(after - before) <= 0.5001 * step).all()  # 0.0001: rounding in float32
 
 
+@pytest.mark.parametrize("name", ["mixer", "attention", "gated"])
+def test_every_body_in_eight_bits_and_folded(name: str, path: Path) -> None:
+    network, variables = ZOO[name], trained(ZOO[name])
+    folded = network.fold(variables)
+    save(path, network, folded)
+    assert same(load(path).weights, folded)
+    save(path, network, variables, store="int8")
+    for before, after in zip(jax.tree.leaves(variables), jax.tree.leaves(load(path).variables), strict=True):
+        step = np.abs(before).max(axis=tuple(range(before.ndim - 1))) / 127 if before.ndim > 1 else np.abs(before) / 500
+        assert (np.abs(after - before) <= 0.5001 * step).all()  # float16 has 11 bits, so less than 1/1000 is lost
+
+
 def test_eight_bits_keep_zeros_and_their_own_rounding(path: Path) -> None:
     variables = trained(NETWORK)
     variables.params["stem"]["linear"]["kernel"] = variables.params["stem"]["linear"]["kernel"].at[..., 0].set(0.0)

@@ -50,6 +50,24 @@ ZOO: dict[str, Network] = {
         5,
         2,
     ),
+    "mixer": Network(tower(16, 2).changed(kind="mixer"), BOARD, 6, 2),
+    "mixer, leaky, no normalization": Network(
+        tower(6, 1, value="wdl").changed(kind="mixer", group_filters=2, activation="leaky_relu", batch_norm=False),
+        BOARD,
+        6,
+        2,
+    ),
+    "attention": Network(tower(16, 2).changed(kind="attention", head_filters=8), BOARD, 6, 2),
+    "attention, no normalization": Network(
+        tower(6, 1).changed(kind="attention", head_filters=6, expansion=1, batch_norm=False, bias=False), BOARD, 6, 2
+    ),
+    "gated": Network(tower(8, 2).changed(kind="gated", expansion=3), BOARD, 6, 2),
+    "gated, columns, 5 x 4, no normalization": Network(
+        any_size(6, 1, policy="columns").changed(kind="gated", kernel=5, kernel_columns=4, batch_norm=False),
+        BOARD,
+        5,
+        2,
+    ),
     "dense": Network(dense(4, 16, 3), BOARD, 6, 2),
 }
 

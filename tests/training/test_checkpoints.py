@@ -247,14 +247,14 @@ def test_a_file_that_is_cut_short_leaves_the_older_checkpoint(run: RunDirectory,
 
 def test_a_full_disk_under_the_metrics(run: RunDirectory, watched, monkeypatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
-    training = Training(run, TINY, watched.training.state, watched.training.counters)
+    training = Training(run, TINY, watched.training.state, watched.training.counters, TINY.network)
     with pytest.raises(TrainingError, match=r"metrics.jsonl cannot be written: No space left"):
         Metrics().on_start(training)
 
 
 def test_a_disk_that_is_really_full_stops_the_metrics(run: RunDirectory, watched) -> None:
     """The system refuses to write more."""
-    training = Training(run, TINY, watched.training.state, watched.training.counters)
+    training = Training(run, TINY, watched.training.state, watched.training.counters, TINY.network)
     result = type("Result", (), {"fields": lambda self: {"games": 1}})()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (run.metrics.stat().st_size, before[1]))

@@ -71,7 +71,7 @@ def programs(monkeypatch):
     """A program per stage: the first compiles at once, the others when the test lets them."""
     made: dict[object, Program] = {}
 
-    def lowered(stages, state, parts):
+    def lowered(plan, stages, state, parts):
         return {stage.selfplay: made.setdefault(stage.selfplay, Program(finished=not made)) for stage in stages}
 
     monkeypatch.setattr(compiling, "_lowered", lowered)

@@ -91,7 +91,7 @@ def test_the_first_line_and_then_one_per_second_are_synced(run, watched, monkeyp
     """A sync takes milliseconds, as long as a short iteration."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    training = Training(run, TINY, watched.training.state, watched.training.counters)
+    training = Training(run, TINY, watched.training.state, watched.training.counters, TINY.network)
     line = type("Result", (), {"fields": lambda self: {"games": 1}})()
     observer, before = Metrics(), len(metrics.read(run))
     for _ in range(5):
@@ -137,7 +137,7 @@ def test_training_does_not_write_through_a_link(run: RunDirectory, watched, tmp_
     target.write_text("precious")
     (run.path / name).unlink(missing_ok=True)
     (run.path / name).symlink_to(target)
-    training = Training(run, TINY, watched.training.state, watched.training.counters)
+    training = Training(run, TINY, watched.training.state, watched.training.counters, TINY.network)
     line = type("Result", (), {"fields": lambda self: {"games": 1}})()
     for step in (
         lambda: Metrics().on_start(training),

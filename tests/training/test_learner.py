@@ -201,19 +201,32 @@ class _Ended(NamedTuple):
 
 def test_muon_updates_matrices_and_adam_the_rest() -> None:
     """The update of a matrix is nearly orthogonal, whatever the size of the gradient: equal singular values."""
-    params = {"kernel": jnp.zeros((3, 3, 4, 16)), "thin": jnp.zeros((64, 3)), "bias": jnp.zeros(16)}
-    shapes = {name: leaf.shape for name, leaf in params.items()}
-    drawn = {name: jax.random.normal(jax.random.key(7), shape) for name, shape in shapes.items()}
-    gradient = {
-        name: leaf**3 + jnp.sign(leaf) for name, leaf in drawn.items()
-    }  # none near 0, where Adam's steps are shorter
+    shapes = {
+        "convolution": {"kernel": (3, 3, 4, 16), "bias": (16,)},
+        "thin": {"kernel": (64, 3)},
+        "cells": {"kernel": (2, 18, 18)},
+        "depthwise": {"kernel": (5, 5, 1, 16)},
+        "positions": {"bias": (2, 18, 18)},
+    }
+    drawn = {
+        layer: {name: jax.random.normal(jax.random.key(7), shape) for name, shape in leaves.items()}
+        for layer, leaves in shapes.items()
+    }
+    params = jax.tree.map(jnp.zeros_like, drawn)
+    # None near 0, where Adam's steps are shorter.
+    gradient = jax.tree.map(lambda leaf: leaf**3 + jnp.sign(leaf), drawn)
     made = make_optimizer(LearnerSettings(optimizer="muon", gradient_clip=0.0, weight_decay=0.0))
     step, _ = made.update(gradient, made.init(params), params)
-    sizes = np.linalg.svd(np.asarray(step["kernel"]).reshape(36, 16), compute_uv=False)
-    assert sizes.max() / sizes.min() < 2  # Muon's five iterations bring them close, not to 1
-    assert float((step["kernel"] * gradient["kernel"]).sum()) > 0  # downhill, because updates are subtracted
-    for name in ("thin", "bias"):  # the first step of Adam with Nesterov's momentum: (0.9 * 0.1 / 0.19 + 1) everywhere
-        assert np.asarray(step[name]) == pytest.approx(1.4737 * np.sign(np.asarray(gradient[name])), abs=1e-3)
+    matrices = [np.asarray(step["convolution"]["kernel"]).reshape(36, 16), *np.asarray(step["cells"]["kernel"])]
+    for matrix in matrices:
+        sizes = np.linalg.svd(matrix, compute_uv=False)
+        assert sizes.max() / np.median(sizes) < 2  # Muon's five iterations bring them close, not to 1
+    for layer in ("convolution", "cells"):  # downhill, because updates are subtracted
+        assert float((step[layer]["kernel"] * gradient[layer]["kernel"]).sum()) > 0
+    adam = [("convolution", "bias"), ("thin", "kernel"), ("depthwise", "kernel"), ("positions", "bias")]
+    for layer, name in adam:  # the first step of Adam with Nesterov's momentum: (0.9 * 0.1 / 0.19 + 1) everywhere
+        expected = 1.4737 * np.sign(np.asarray(gradient[layer][name]))
+        assert np.asarray(step[layer][name]) == pytest.approx(expected, abs=1e-3)
 
 
 def test_the_ema_decay_is_smaller_in_the_first_steps(steps) -> None:
@@ -279,7 +292,7 @@ def test_schedules_change_settings() -> None:
         ("search.simulations", ((0.0, 2), (0.6, 3), (0.5, 4)), "must start at 0 and rise"),
         ("search.simulations", ((0.0, 2), (0.5, 0)), "from 1 to 1e+06; got 0"),
         ("selfplay.games", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
-        ("network.filters", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
+        ("network.kernel", ((0.0, 2), (0.5, 4)), "cannot be scheduled"),
     ],
 )
 def test_invalid_schedules_are_refused(name, steps, words) -> None:

@@ -6,6 +6,7 @@ positions.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from pathlib import Path
 import jax
 
 from tabia.core.text import quote
-from tabia.networks import Network
+from tabia.networks import Network, NetworkConfig
+from tabia.networks.config import TOWERS
 from tabia.networks.summary import counts
 from tabia.training.config.schema import Config
 from tabia.training.config.toml import with_assignments
@@ -116,18 +118,34 @@ def _body(config: Config, text: str) -> Body:
     return body
 
 
+_SHAPES = (
+    ("residual", 1.0),
+    ("residual", 0.7),
+    ("residual", 1.4),
+    ("bottleneck", 1.0),
+    ("bottleneck", 1.5),
+    ("mixer", 1.5),
+    ("attention", 1.5),
+    ("gated", 1.5),
+)
+"""Kinds of default bodies, and their filters per filter of the run's network."""
+
+
 def candidates(config: Config) -> list[str]:
-    """Bodies around the run's own that need about as many multiplications: narrower, wider, and with bottlenecks."""
+    """Bodies of all kinds that need about as many multiplications as the run's own, without that one."""
     own = config.network
-    if own.kind not in ("residual", "bottleneck") or not own.blocks:
+    if own.kind not in TOWERS or not own.blocks:
         raise TrainingError("The network of this run has no blocks to vary: name the bodies, as in --body blocks=3.")
-    shapes = [("residual", 1.0), ("residual", 0.7), ("residual", 1.4), ("bottleneck", 1.0), ("bottleneck", 1.5)]
-    texts = []
-    for kind, factor in shapes:
-        filters = max(8, 8 * round(factor * own.filters / 8))
-        if (kind, filters) != (own.kind, own.filters):
-            texts.append(_with_equal_cost(config, kind, filters))
-    return texts
+    shapes = [(kind, _filters(own, kind, factor)) for kind, factor in _SHAPES]
+    if config.other_boards:
+        shapes = [(kind, filters) for kind, filters in shapes if own.changed(kind=kind, filters=filters).any_size]
+    return [_with_equal_cost(config, *shape) for shape in shapes if shape != (own.kind, own.filters)]
+
+
+def _filters(own: NetworkConfig, kind: str, factor: float) -> int:
+    """So many times the filters of a network, rounded to what the kind of body needs."""
+    unit = math.lcm(8, {"mixer": own.group_filters, "attention": own.head_filters}.get(kind, 1))
+    return max(unit, unit * round(factor * own.filters / unit))
 
 
 def _with_equal_cost(config: Config, kind: str, filters: int) -> str:

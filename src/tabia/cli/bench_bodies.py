@@ -24,7 +24,7 @@ def bodies(
             "--body",
             metavar="NAME=VALUE,...",
             help="Network settings that differ from the run's; repeatable. preset=NAME starts from a preset.",
-            show_default="narrower, wider and bottleneck bodies of about the same cost",
+            show_default="narrower and wider bodies, and bodies of other kinds, of about the same cost",
         ),
     ] = None,
     steps: Annotated[int, typer.Option(min=1, max=10_000_000, help="Optimizer steps of each body.")] = 1000,

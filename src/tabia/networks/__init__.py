@@ -2,10 +2,12 @@
 
 config, presets     what a network is made of, and networks by name
 layers              one convolution or dense product: shapes, first weights, training, folding, inference
+cell_layers         depthwise convolutions, matrices over the cells, attention
 blocks, heads       the parts of a network; each declares, applies and describes itself
 policy_heads        one logit per action
 value_heads         values of all seats, and auxiliary outputs for training
 passes, network     a pass of a batch through all parts; the network for one game
+widening            more filters and blocks for the same function
 winograd            convolutions with fewer products, on CPUs
 int8, quantize      networks and tensors in 8 bits; onnx_graph and onnx_int8 write the graphs
 manifest, weights   weights in files

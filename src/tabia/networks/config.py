@@ -16,6 +16,8 @@ from tabia.networks.errors import NetworkError
 
 # Far beyond any network Tabia trains; a weights file that asks for more is refused before anything is built.
 _MOST_BLOCKS, _MOST_INNER, _MOST_WIDE, _MOST_DENSE = 256, 16, 16384, 64
+TOWERS = ("residual", "bottleneck", "mixer", "attention", "gated")
+"""The kinds that consist of `blocks` of one width, `filters`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +29,12 @@ class NetworkConfig:
 
     `signed`: one plane, 1 for the mover's pieces and -1 for the other's, for two seats.
     """
-    kind: str = one_of("residual", "bottleneck", "plain", "mlp")
+    kind: str = one_of(*TOWERS, "plain", "mlp")
     """`residual`: a convolution and residual blocks, then the dense `units`, if any. `mlp`: only the dense `units`.
 
-    `bottleneck`: like `residual`, with KataGo's nested bottleneck blocks. `plain`: the `convolutions`, then the dense
-    `units`.
+    Like `residual` with other blocks: `bottleneck` (KataGo's nested bottlenecks), `mixer` (matrices over the cells and
+    a channel MLP), `attention` (over the cells, and a channel MLP) and `gated` (gated depthwise convolutions). `plain`:
+    the `convolutions`, then the dense `units`.
     """
     convolutions: tuple[int, ...] = integers(1, _MOST_WIDE, longest=_MOST_DENSE)
     """`plain`: filters of the convolutions, one after the other."""
@@ -39,6 +42,12 @@ class NetworkConfig:
     filters: int = bounded(64, 1, _MOST_WIDE)
     inner_blocks: int = bounded(2, 1, _MOST_INNER)
     """`bottleneck`: residual blocks inside each block, with half of the filters."""
+    expansion: int = bounded(2, 1, 16)
+    """`mixer`, `attention` and `gated`: hidden features of a block per filter."""
+    group_filters: int = bounded(8, 1, _MOST_WIDE)
+    """`mixer`: filters that share a matrix over the cells."""
+    head_filters: int = bounded(16, 1, _MOST_WIDE)
+    """`attention`: filters per head."""
     kernel: int = bounded(3, 1, 15)
     """Rows and columns of the kernels."""
     kernel_columns: int = bounded(0, 0, 15)
@@ -56,7 +65,7 @@ class NetworkConfig:
     dropout: float = bounded(0.0, 0.0, 1.0, open_end=True)
     """Dropout rate of dense features: the trunk's `units`, the value head's, and those of the last policy layer."""
     pool_every: int = bounded(0, 0, _MOST_BLOCKS)
-    """Every n-th block sees the whole board by global pooling (KataGo); 0: none."""
+    """`residual` and `bottleneck`: every n-th block has global pooling over the board (KataGo); 0: none."""
 
     policy: str = one_of("dense", "cells", "columns")
     """`dense`: any actions, from the flattened board. `cells`: actions of cells. `columns`: one action per column."""
@@ -92,7 +101,8 @@ class NetworkConfig:
     @property
     def any_size(self) -> bool:
         """Whether the same weights fit boards of any size."""
-        return self.policy != "dense" and self.value_pool and not self.units
+        by_cell = self.kind in ("mixer", "attention")
+        return self.policy != "dense" and self.value_pool and not self.units and not by_cell
 
     def changed(self, **changes: Any) -> NetworkConfig:
         """The same configuration with some fields changed; an unknown field is refused, with the nearest name."""
@@ -115,6 +125,12 @@ class NetworkConfig:
 def _check_together(config: NetworkConfig) -> None:
     if config.kernel % 2 == 0:
         raise NetworkError(f"network.kernel must be odd, so that a kernel has a center; got {config.kernel}.")
+    for kind, name in (("mixer", "group_filters"), ("attention", "head_filters")):
+        if config.kind == kind and config.filters % getattr(config, name):
+            raise NetworkError(
+                f"network.filters must be a multiple of network.{name} for kind={kind!r}; got {config.filters} and "
+                f"{getattr(config, name)}."
+            )
     if (config.kind == "plain") != bool(config.convolutions):
         raise NetworkError(
             "A network of kind plain has convolutions, such as convolutions=[32, 64], and no other has them; "

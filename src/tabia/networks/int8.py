@@ -82,6 +82,11 @@ def measuring_session(network: Network, folded: Folded) -> Session:
     from tabia.networks.onnx_graph import to_model
     from tabia.networks.onnx_int8 import RangePass, has_int8
 
+    if not all(layer.is_plain for layer in network.layers):
+        raise NetworkError(
+            f"8 bits are for networks of convolutions and dense layers; a network of kind {network.config.kind!r} has "
+            "others."
+        )
     if not any(map(has_int8, network.layers)):
         raise NetworkError("8 bits are for networks with wide convolutions; this network has none.")
     return Session(to_model(network, RangePass(folded)))

@@ -1,4 +1,4 @@
-"""A layer: one convolution or dense product with its bias and batch normalization.
+"""A layer: one convolution or dense product with its bias and batch normalization. Others are in `cell_layers.py`.
 
 A layer declares the shapes of its parameters, draws its first weights, applies itself in training (Flax), and folds
 its normalization away for inference:
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +51,8 @@ class Layer:
     exact: bool = False  # computes in float32 where the rest runs in half precision
     gain: float = 2.0  # variance of the first weights times the number of inputs; 2 is He's, for rectified features
     columns: int = 0  # of the kernel; 0: as many as rows
+    is_plain: ClassVar[bool] = True
+    """A convolution or a dense product; Winograd's method and 8 bits are for networks of such layers alone."""
 
     @property
     def window(self) -> tuple[int, ...]:
@@ -81,6 +84,10 @@ class Layer:
     def multiplications(self, output_shape: Shape) -> int:
         """Multiplications per position, where the layer's output has this shape."""
         return math.prod(self.kernel_shape) * math.prod(output_shape[:-1])
+
+    def numbers(self, cells: int) -> int:
+        """Numbers that it computes per position, on a board with so many cells."""
+        return self.outputs * (cells if self.kernel else 1)
 
     def describe(self) -> str:
         """The layer in a few words."""
@@ -120,33 +127,64 @@ class Layer:
     def fold(self, params: LayerTree, statistics: LayerTree, dtype: DTypeLike) -> FoldedLayer:
         """Kernel and bias for inference, computed in float32 and stored in `dtype` (float32 if `exact`)."""
         kernel = params["linear"]["kernel"].astype(jnp.float32)
-        bias = params["linear"]["bias"] if self.bias else jnp.zeros(self.outputs, jnp.float32)
+        scale, bias = self.scale_and_bias(params, statistics)
         if self.norm:
-            norm, running = params["norm"], statistics["norm"]
-            ratio = norm["scale"] * lax.rsqrt(running["var"] + EPSILON)
-            kernel = kernel * ratio.reshape((1,) * (kernel.ndim - 1) + (-1,))
-            bias = (bias - running["mean"]) * ratio + norm["bias"]
+            kernel = kernel * along_channels(scale, kernel.ndim)
         stored = jnp.float32 if self.exact else dtype
         return {"kernel": kernel.astype(stored), "bias": bias.astype(stored)}
+
+    def scale_and_bias(self, params: LayerTree, statistics: LayerTree) -> tuple[Array, Array]:
+        """What normalization and the layer's bias make of a product at inference: product * scale + bias."""
+        bias = params["linear"]["bias"] if self.bias else jnp.zeros(self.outputs, jnp.float32)
+        if not self.norm:
+            return jnp.ones(self.outputs, jnp.float32), bias
+        norm, running = params["norm"], statistics["norm"]
+        ratio = norm["scale"] * lax.rsqrt(running["var"] + EPSILON)
+        return ratio, (bias - running["mean"]) * ratio + norm["bias"]
 
     def infer(self, folded: FoldedLayer, x: Array) -> Array:
         """The output for x [B, ..., inputs], in the type of the folded kernel."""
         kernel, bias = folded["kernel"], folded["bias"]
-        x = x.astype(kernel.dtype)
-        y = _convolve(x, kernel) if self.kernel else x @ kernel
-        return y + bias.reshape((1,) * (y.ndim - 1) + (-1,))
+        y = self.product(x.astype(kernel.dtype), kernel)
+        return y + along_channels(bias, y.ndim)
+
+    def product(self, x: Array, kernel: Array) -> Array:
+        """The linear part of the layer."""
+        return _convolve(x, kernel) if self.kernel else x @ kernel
+
+    def module(self, dtype: np.dtype, rngs: nnx.Rngs) -> Linear:
+        """The linear part and its bias as Flax computes them in training."""
+        if self.kernel:
+            return nnx.Conv(self.inputs, self.outputs, self.window, use_bias=self.bias, dtype=dtype, rngs=rngs)
+        return nnx.Linear(self.inputs, self.outputs, use_bias=self.bias, dtype=dtype, rngs=rngs)
+
+
+def along_channels(vector: Array, ndim: int) -> Array:
+    """A vector of channels in the shape of an array with its channels last, for sums and products with it."""
+    return vector.reshape((1,) * (ndim - 1) + (-1,))
+
+
+class Product(nnx.Module):
+    """The linear part of a layer that Flax does not know, as `Layer.product` computes it."""
+
+    def __init__(self, layer: Layer, dtype: np.dtype) -> None:
+        self._layer, self._dtype = layer, dtype
+        self.kernel = nnx.Param(jnp.zeros(layer.kernel_shape))
+        self.bias = nnx.Param(jnp.zeros(layer.outputs)) if layer.bias else None
+
+    def __call__(self, x: Array) -> Array:
+        y = self._layer.product(x.astype(self._dtype), self.kernel[...].astype(self._dtype))
+        return y if self.bias is None else y + along_channels(self.bias[...].astype(self._dtype), y.ndim)
+
+
+Linear = nnx.Conv | nnx.Linear | Product
 
 
 class _Module(nnx.Module):
     """A layer as Flax computes it in training."""
 
     def __init__(self, layer: Layer, momentum: float, dtype: np.dtype, rngs: nnx.Rngs) -> None:
-        self.linear: nnx.Conv | nnx.Linear
-        if layer.kernel:
-            window = layer.window
-            self.linear = nnx.Conv(layer.inputs, layer.outputs, window, use_bias=layer.bias, dtype=dtype, rngs=rngs)
-        else:
-            self.linear = nnx.Linear(layer.inputs, layer.outputs, use_bias=layer.bias, dtype=dtype, rngs=rngs)
+        self.linear = layer.module(dtype, rngs)
         if layer.norm:
             self.norm = nnx.BatchNorm(layer.outputs, momentum=momentum, epsilon=EPSILON, dtype=dtype, rngs=rngs)
 

@@ -105,8 +105,7 @@ class Network:
     def position_bytes(self) -> int:
         """Bytes of one position's features in the widest layer and the one before it, in float32."""
         height, width, _ = self.observation_shape
-        widest = max(layer.outputs * (height * width if layer.kernel else 1) for layer in self.layers)
-        return 2 * 4 * widest
+        return 2 * 4 * max(layer.numbers(height * width) for layer in self.layers)
 
     @classmethod
     def of(cls, config: NetworkConfig, game: Game) -> Network:
@@ -158,6 +157,8 @@ class Network:
         """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method."""
         if jax.default_backend() != "cpu" or jax.device_count() > 1:  # chunks of a split batch would be exchanged
             return folded
+        if not all(layer.is_plain for layer in self.layers):
+            return folded
         height, width, _ = self.observation_shape
         chosen = [layer for layer in self.layers if _gains_from_points(layer, folded[layer.name]["kernel"])]
         if sum(points_bytes(layer.kernel_shape, height, width) for layer in chosen) > _MOST_BYTES:
@@ -200,7 +201,8 @@ class Network:
         if not self.config.any_size:
             raise NetworkError(
                 "The weights of this network depend on the size of the board. A network for any size has "
-                "policy='cells' or 'columns', value_pool=True and no units: see the preset `any_size`."
+                "policy='cells' or 'columns', value_pool=True, no units, and no blocks over all cells (kind='mixer' or "
+                "'attention'): see the preset `any_size`."
             )
         if observation_shape[2] != self.observation_shape[2]:
             raise NetworkError(

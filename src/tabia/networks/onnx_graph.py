@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tabia.networks.cell_layers import AttentionLayer, CellLayer, DepthwiseLayer
 from tabia.networks.errors import NetworkError
 from tabia.networks.layers import Folded, Layer, Shape
 from tabia.networks.network import Network
@@ -55,7 +56,7 @@ class GraphPass:
 
     def __call__(self, layer: Layer, x: Value) -> Value:
         """The layer as a convolution on boards, or as a product with its matrix."""
-        kernel, bias = (np.asarray(self.folded[layer.name][leaf], np.float32) for leaf in ("kernel", "bias"))
+        kernel, bias = self._leaf(layer, "kernel"), self._leaf(layer, "bias")
         shape = (*x.shape[:-1], layer.outputs)
         if not x.is_board:
             product = self._add("MatMul", x.name, self._weight(f"{layer.name}.kernel", kernel), name=layer.name)
@@ -66,6 +67,37 @@ class GraphPass:
         inputs = [self._weight(f"{layer.name}.{leaf}", array) for leaf, array in weights.items()]
         return Value(self._add("Conv", x.name, *inputs, name=layer.name, pads=padding(window.shape)), shape)
 
+    def depthwise(self, layer: DepthwiseLayer, x: Value) -> Value:
+        kernel = self._leaf(layer, "kernel").transpose(3, 2, 0, 1)
+        inputs = (
+            self._weight(f"{layer.name}.kernel", kernel),
+            self._weight(f"{layer.name}.bias", self._leaf(layer, "bias")),
+        )
+        attributes = {"pads": padding(layer.window), "group": layer.outputs}
+        return x._replace(name=self._add("Conv", x.name, *inputs, name=layer.name, **attributes))
+
+    def mix_cells(self, layer: CellLayer, x: Value) -> Value:
+        """One product of matrices per group: [B, groups, F, cells] times [groups, cells, cells]."""
+        grouped = self._reshape(x.name, (layer.groups, layer.outputs // layer.groups, layer.cells))
+        kernel = self._weight(f"{layer.name}.kernel", self._leaf(layer, "kernel"))
+        mixed = self._reshape(self._add("MatMul", grouped, kernel, name=layer.name), _first(x.shape))
+        scale, bias = (
+            self._weight(f"{layer.name}.{leaf}", self._leaf(layer, leaf)[:, None, None]) for leaf in ("scale", "bias")
+        )
+        return x._replace(name=self._add("Add", self._add("Mul", mixed, scale), bias))
+
+    def attend(self, layer: AttentionLayer, queries: Value, keys: Value, values: Value) -> Value:
+        """Per head: the softmax of queries [B, cells, F] times keys [B, F, cells], times the values."""
+        size = layer.outputs // layer.heads
+        q, k, v = (self._reshape(x.name, (layer.heads, size, layer.cells)) for x in (queries, keys, values))
+        products = self._add("MatMul", self._add("Transpose", q, perm=[0, 1, 3, 2]), k)
+        root = self._weight(f"{layer.name}.root", np.array(np.sqrt(size), np.float32))
+        positions = self._weight(f"{layer.name}.positions", self._leaf(layer, "positions"))
+        scores = self._add("Add", self._add("Div", products, root), positions)
+        weights = self._add("Transpose", self._add("Softmax", scores, axis=-1), perm=[0, 1, 3, 2])
+        attended = self._add("MatMul", v, weights, name=layer.name)
+        return values._replace(name=self._reshape(attended, _first(values.shape)))
+
     def dropout(self, x: Value) -> Value:
         """Nothing is dropped."""
         return x
@@ -75,6 +107,12 @@ class GraphPass:
 
     def leaky_relu(self, x: Value, slope: float) -> Value:
         return x._replace(name=self._add("LeakyRelu", x.name, alpha=slope))
+
+    def silu(self, x: Value) -> Value:
+        return x._replace(name=self._add("Mul", x.name, self._add("Sigmoid", x.name)))
+
+    def multiply(self, x: Value, y: Value) -> Value:
+        return x._replace(name=self._add("Mul", x.name, y.name))
 
     def add(self, x: Value, y: Value) -> Value:
         return x._replace(name=self._add("Add", x.name, y.name))
@@ -120,6 +158,14 @@ class GraphPass:
         parts = [self._add(operator, x.name, axes=axes, keepdims=0) for operator in ("ReduceMean", "ReduceMax")]
         return self._add("Concat", *parts, axis=axis)
 
+    def _leaf(self, layer: Layer, leaf: str) -> np.ndarray:
+        return np.asarray(self.folded[layer.name][leaf], np.float32)
+
+    def _reshape(self, name: str, shape: Shape) -> str:
+        """A tensor in another shape, which leaves out the batch."""
+        axes = "x".join(map(str, shape))
+        return self._add("Reshape", name, self._weight(f"shape.{axes}", np.array([0, *shape])))  # 0: as it is
+
     def _weight(self, name: str, array: np.ndarray) -> str:
         self.weights[name] = np.ascontiguousarray(array)
         return name
@@ -129,6 +175,11 @@ class GraphPass:
         output = name or f"{operator}.{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
         return output
+
+
+def _first(board: Shape) -> Shape:
+    """The shape of a board with its features first."""
+    return (board[2], *board[:2])
 
 
 def padding(window: Shape) -> list[int]:

@@ -17,6 +17,7 @@ from jax import Array
 from jax.typing import DTypeLike
 
 from tabia.networks import winograd
+from tabia.networks.cell_layers import AttentionLayer, CellLayer, DepthwiseLayer
 from tabia.networks.errors import NetworkError
 from tabia.networks.layers import POINTS, Folded, Layer, Shape, Tree
 
@@ -44,6 +45,15 @@ class Pass(Protocol[Features]):
     def __call__(self, layer: Layer, x: Features) -> Features:
         """The layer's output for x [B, ...]."""
 
+    def depthwise(self, layer: DepthwiseLayer, x: Features) -> Features:
+        """The layer's output for a board [B, H, W, F]."""
+
+    def mix_cells(self, layer: CellLayer, x: Features) -> Features:
+        """The layer's output for a board [B, H, W, F]."""
+
+    def attend(self, layer: AttentionLayer, queries: Features, keys: Features, values: Features) -> Features:
+        """Attention over the cells of a board, [B, H, W, F] each."""
+
     def dropout(self, x: Features) -> Features:
         """The features x, some of them dropped in training."""
 
@@ -52,6 +62,12 @@ class Pass(Protocol[Features]):
 
     def leaky_relu(self, x: Features, slope: float) -> Features:
         """x, times `slope` where it is negative."""
+
+    def silu(self, x: Features) -> Features:
+        """The sigmoid linear unit, x * sigmoid(x)."""
+
+    def multiply(self, x: Features, y: Features) -> Features:
+        """The product of features of one shape, number by number."""
 
     def add(self, x: Features, y: Features) -> Features:
         """The sum of features of one shape."""
@@ -84,6 +100,15 @@ class Pass(Protocol[Features]):
 class _ArrayOperations:
     """What is between layers, for passes over arrays."""
 
+    def __call__(self, layer: Layer, x: Array) -> Array:
+        raise NotImplementedError
+
+    def depthwise(self, layer: DepthwiseLayer, x: Array) -> Array:
+        return self(layer, x)
+
+    def mix_cells(self, layer: CellLayer, x: Array) -> Array:
+        return self(layer, x)
+
     def dropout(self, x: Array) -> Array:
         """Nothing is dropped outside training."""
         return x
@@ -93,6 +118,12 @@ class _ArrayOperations:
 
     def leaky_relu(self, x: Array, slope: float) -> Array:
         return jnp.where(x >= 0, x, slope * x)
+
+    def silu(self, x: Array) -> Array:
+        return jax.nn.silu(x)
+
+    def multiply(self, x: Array, y: Array) -> Array:
+        return x * y
 
     def add(self, x: Array, y: Array) -> Array:
         return x + y
@@ -152,6 +183,10 @@ class TrainingPass(_ArrayOperations):
             self.statistics[layer.name] = statistics
         return y
 
+    def attend(self, layer: AttentionLayer, queries: Array, keys: Array, values: Array) -> Array:
+        positions = self.variables.params[layer.name]["positions"]["bias"]
+        return layer.attend(positions.astype(self.dtype), queries, keys, values)
+
     def dropout(self, x: Array) -> Array:
         """Each call draws anew."""
         if self._dropout is None:
@@ -171,9 +206,12 @@ class InferencePass(_ArrayOperations):
         """The folded layer's output."""
         return layer.infer(self.folded[layer.name], x)
 
+    def attend(self, layer: AttentionLayer, queries: Array, keys: Array, values: Array) -> Array:
+        return layer.attend(self.folded[layer.name]["positions"], queries, keys, values)
+
 
 class WinogradPass(_ArrayOperations):
-    """Layers at inference with the batch after the board, x [H, W, B, F], as `winograd.py` needs it."""
+    """Plain layers at inference with the batch after the board, x [H, W, B, F], as `winograd.py` needs it."""
 
     def __init__(self, folded: Folded) -> None:
         self.folded = folded
@@ -187,6 +225,9 @@ class WinogradPass(_ArrayOperations):
         else:
             y = (_windows(x, layer.window) if layer.kernel > 1 else x) @ kernel.reshape(-1, layer.outputs)
         return y + bias.reshape((1,) * (y.ndim - 1) + (-1,))
+
+    def attend(self, layer: AttentionLayer, queries: Array, keys: Array, values: Array) -> Array:
+        raise NotImplementedError  # `Network.prepare` has points for networks of plain layers alone
 
     def add_to_cells(self, x: Array, y: Array) -> Array:
         return x + y[None, None]
@@ -222,3 +263,7 @@ class ShapePass(_ArrayOperations):
         y = jnp.zeros((*x.shape[:-1], layer.outputs))
         self.shapes.append((layer, y.shape[1:]))
         return y
+
+    def attend(self, layer: AttentionLayer, queries: Array, keys: Array, values: Array) -> Array:
+        self.shapes.append((layer, values.shape[1:]))
+        return values

@@ -76,7 +76,8 @@ def _residual(sheet: _Sheet, figure: Figure, count: int, top: float) -> float:
         [(_MIDDLE, enter), (_MIDDLE, enter + 17), (away, enter + 17), (away, y - 13), (_MIDDLE - 13, y - 13)], tip=True
     )
     sheet.line([(_MIDDLE, enter + 17), (_MIDDLE, start)], tip=True)
-    sheet.text(_MIDDLE + 20, y - 13, f"then {figure.after}", anchor="start", size=12)
+    if figure.after:
+        sheet.text(_MIDDLE + 20, y - 13, f"then {figure.after}", anchor="start", size=12)
     right = _MIDDLE + _WIDE / 2 + (170 if figure.branch else 16)
     sheet.fill(frame, away - 16, enter, right, y + 10)
     sheet.text(away - 26, (enter + y) / 2, f"x {count}", anchor="end", size=18)

@@ -19,7 +19,7 @@ from tabia.training.learning.learner import Learner
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings
 from tabia.training.selfplay.play import SelfPlay
-from tabia.training.state import State, playing
+from tabia.training.state import State, playing, widened_shapes
 
 Part = SelfPlay | Learner
 """What is compiled: stages with equal parts share a program."""
@@ -54,10 +54,9 @@ class CompileAhead:
         self._jobs: dict[Part, Future[Any]] = {}
         with ExitStack() as undo:
             undo.callback(self.close)
-            self._start(_lowered([first], state, parts))
-            waiting = _lowered(
-                [*plan.after_teacher, *later], state, parts
-            )  # now, because the run donates its arrays once it starts
+            self._start(_lowered(plan, [first], state, parts))
+            # Now, because the run donates its arrays once it starts.
+            waiting = _lowered(plan, [*plan.after_teacher, *later], state, parts)
             self.wait(first)
             if not stopped():
                 self._start(waiting)
@@ -86,11 +85,12 @@ class CompileAhead:
             self._jobs[part] = self._pool.submit(programs[part].compile)
 
 
-def _lowered(stages: Sequence[Plan], state: State, parts: Parts) -> dict[Part, jax.stages.Lowered]:
-    """The programs of these stages, ready to compile."""
+def _lowered(plan: Plan, stages: Sequence[Plan], current: State, parts: Parts) -> dict[Part, jax.stages.Lowered]:
+    """The programs of these stages, ready to compile; the network of the state is that of the plan."""
     key = jax.random.key(0)
     found: dict[Part, jax.stages.Lowered | None] = {}
     for stage in stages:
+        state = widened_shapes(plan, stage, current)
         for board, (lanes, buffer) in zip(stage.boards, state.boards, strict=True):
             wanted = [part for part in parts(board) if part not in found]
             if board.selfplay in wanted:

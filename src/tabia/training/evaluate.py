@@ -92,7 +92,7 @@ class Evaluate(BaseObserver):
 
     def measure(self, training: Training, allowed: Allowance) -> dict[str, Any]:
         """The match against each opponent and, where it is known, the agreement with perfect play."""
-        plan, settings = Plan(training.config), training.config.evaluation
+        plan, settings = Plan(training.current), training.config.evaluation
         found: dict[str, Any] = {}
         started, self._cost = time.monotonic(), 0.0
         for number, opponent in enumerate(self._opponents, start=1):

@@ -79,7 +79,7 @@ def selfplay_needs(plan: Plan) -> list[Need]:
 def learner_needs(plan: Plan) -> list[Need]:
     """What an optimizer step needs on each device: the gradient keeps the features of every layer."""
     height, width, _ = plan.network.observation_shape
-    features = sum(layer.outputs * (height * width if layer.kernel else 1) for layer in plan.network.layers)
+    features = sum(layer.numbers(height * width) for layer in plan.network.layers)
     batch = plan.config.learner.batch_size
     size = devices.per_device(batch) * features * _FLOAT
     return [

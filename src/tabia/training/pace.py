@@ -133,7 +133,7 @@ def estimate(config: Config) -> Estimate:
     if config.is_supervised:
         raise TrainingError("--estimate times self-play; a supervised run has none.")
     # Learn from the first iteration on, so that learning is part of the timing.
-    plan = Plan(replace(config, replay=replace(config.replay, min_positions=1)))
+    plan = Plan(replace(config.starting, replay=replace(config.replay, min_positions=1)))
     plan.check()
     limits.check_devices(plan)
     limits.check_memory(plan)
@@ -143,8 +143,8 @@ def estimate(config: Config) -> Estimate:
         for stage in plan.stages:
             ahead.wait(stage)
     compile_seconds, timed = time.monotonic() - started, []
-    for fraction, stage in zip(_fractions(config), plan.stages, strict=True):
-        seconds, state = _iteration_seconds(stage, state)
+    for fraction, before, stage in zip(_fractions(config), (plan, *plan.stages), plan.stages, strict=False):
+        seconds, state = _iteration_seconds(stage, states.widened(before, stage, state))
         timed.append((fraction, seconds))
     mean = sum(fraction * seconds for fraction, seconds in timed)
     if config.minutes:  # then a stage is a fraction of the time, otherwise of the iterations

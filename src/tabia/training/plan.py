@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from tabia.core.trust import names_code
 from tabia.games import make
 from tabia.games.game import Game
 from tabia.networks import Network
+from tabia.networks.widening import Widening
 from tabia.players import make as make_player
 from tabia.players.simple import GreedyPlayer, InitializePlayer, RandomPlayer
 from tabia.training.config.schema import Config
@@ -106,6 +108,8 @@ class Plan:
             for board in stage.boards:
                 board._check_settings(iterations=self.config.iterations // len(names))
                 board._check_same_game(self)
+        for before, after in pairwise(self.stages):
+            _ = Widening(before.network, after.network)  # refuses a network that cannot be widened exactly
 
     def _check_same_game(self, first: Plan) -> None:
         """Refuse a board that the weights for the first one do not fit."""

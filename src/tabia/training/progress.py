@@ -48,7 +48,7 @@ class Progress:
         self, training: Training, observers: Sequence[Observer], clock: Clock, ahead: CompileAhead | None
     ) -> None:
         self._training, self._observers, self._clock, self._ahead = training, observers, clock, ahead
-        self._plan = _plan(training.config)
+        self._plan = _plan(training.current)
         self._games = training.counters.games  # at the start of the iteration
         self._accepted = False  # whether the network of this iteration became the champion
         self.why = ""  # set when the run ends
@@ -62,6 +62,7 @@ class Progress:
     def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
         """The next iteration, made by `make`, its programs compiled; a run taken over in the block is restored."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
+        training.widen()  # before the guard: a run that is taken over keeps its new size
         with guard.iteration(training.state, counters):
             self._plan = _plan(training.stage)
             self._games, self._accepted = counters.games, False
@@ -166,7 +167,7 @@ def compile_ahead(training: Training, clock: Clock, parts: Parts = all_parts) ->
     """Compile the first stage and start on the others."""
     training.enter("compiling")
     ahead = CompileAhead(
-        _plan(training.config),
+        _plan(training.current),
         training.state,
         training.progress,
         stopped=lambda: bool(training.stopping),
@@ -180,7 +181,7 @@ def save(training: Training, observers: Sequence[Observer]) -> None:
     """Save a checkpoint, unless its weights are not finite."""
     training.enter("saving")
     states.check_finite(training.state.train_state, training.counters.iteration)
-    checkpoint.save(training.run, _plan(training.config), training.state, training.counters)
+    checkpoint.save(training.run, _plan(training.current), training.state, training.counters)
     training.saved = training.counters.iteration
     for observer in observers:
         observer.on_save(training)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -15,10 +15,12 @@ from jax import Array
 
 from tabia.core import devices
 from tabia.networks import Variables
+from tabia.networks.widening import Widening
 from tabia.search import memory
 from tabia.search.memory import Need
 from tabia.training.errors import DIVERGED, TrainingError
-from tabia.training.learning.learner import TrainState
+from tabia.training.learning.learner import Learner, TrainState
+from tabia.training.learning.widening import widen
 from tabia.training.limits import working_bytes
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
@@ -26,6 +28,7 @@ from tabia.training.selfplay.openings import Lanes
 from tabia.training.selfplay.replay import ReplayBuffer
 
 _NEW_GAMES = 2**32 - 1  # folded into the key of games that start within a run; the numbers of iterations are smaller
+_NEW_WEIGHTS = 2**32 - 2  # likewise, of weights that are added to the network
 
 
 class Board(NamedTuple):
@@ -42,6 +45,9 @@ class State(NamedTuple):
     train_state: TrainState
     champion: Variables | None  # the network that plays, if there is a gate; otherwise the EMA plays
     backup: TrainState | None = None  # the champion's, if a refused network is replaced by it
+
+
+_Learned = tuple[TrainState, Variables | None, TrainState | None]  # of a state: what learning changes
 
 
 @dataclass
@@ -79,6 +85,44 @@ def without_games(plan: Plan, state: State) -> State:
         for board, held in zip(plan.boards, state.boards, strict=True)
     )
     return state._replace(boards=tuple(boards))
+
+
+def widened(before: Plan, now: Plan, state: State) -> State:
+    """The state of a run whose network grows from the one of `before` to the one of `now`."""
+    if before.network == now.network:
+        return state
+    learned = (state.train_state, state.champion, state.backup)
+    return _with(state, *devices.copied(_widened(before.learner, now.learner, learned, _weight_key(now))))
+
+
+def widened_shapes(before: Plan, now: Plan, state: State) -> State:
+    """A state whose network has grown, with shapes instead of learned arrays."""
+    if before.network == now.network:
+        return state
+    like: TrainState = jax.eval_shape(now.learner.init, jax.random.key(0))
+    like = jax.tree.map(lambda leaf: leaf.update(sharding=devices.copying()), like)
+    return _with(state, like, None if state.champion is None else like.ema, None if state.backup is None else like)
+
+
+def _with(state: State, train_state: TrainState, champion: Variables | None, backup: TrainState | None) -> State:
+    return state._replace(train_state=train_state, champion=champion, backup=backup)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _widened(before: Learner, now: Learner, learned: _Learned, key: Array) -> _Learned:
+    train_state, champion, backup = learned
+    widening = Widening(before.network, now.network)
+    return (
+        widen(before, now, train_state, key),
+        None if champion is None else widening.variables(champion, key),
+        None if backup is None else widen(before, now, backup, key),
+    )
+
+
+def _weight_key(plan: Plan) -> Array:
+    """The key of weights that are added to the network: it depends on their number, not on when they are added."""
+    network, key = plan.config.network, jax.random.fold_in(jax.random.key(plan.config.seed), _NEW_WEIGHTS)
+    return jax.random.fold_in(jax.random.fold_in(key, network.filters), network.blocks)
 
 
 def _board(plan: Plan, train_state: TrainState, key: Array, host: jax.Device | None = None) -> Board:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tabia.networks import NetworkConfig
 from tabia.training import limits
 from tabia.training import state as states
 from tabia.training.config.schema import Config
@@ -26,6 +27,7 @@ class Training:
     config: Config
     state: State
     counters: Counters
+    network: NetworkConfig  # of the weights in `state`
     notes: list[str] = field(default_factory=list)  # checkpoints that were skipped, and why
     saved: int = -1  # the iteration of the newest checkpoint
     phase: str = PREPARING  # in one word, for displays
@@ -35,7 +37,7 @@ class Training:
     @classmethod
     def begin(cls, run: RunDirectory | Path | str, config: Config) -> Training:
         """A new run in an empty directory."""
-        run, plan = as_run(run), Plan(config)
+        run, plan = as_run(run), Plan(config.starting)
         plan.check()
         limits.check_time(plan)
         limits.check_devices(plan)
@@ -43,7 +45,7 @@ class Training:
         run.check_free()
         state = states.begin(plan)  # before the directory exists: this refuses a replay buffer that does not fit
         run.create(config)
-        return cls(run, config, state, Counters())
+        return cls(run, config, state, Counters(), plan.config.network)
 
     @classmethod
     def resume(
@@ -56,19 +58,20 @@ class Training:
         """
         run = as_run(run)
         config = run.config(game=game, players=players)
-        plan = Plan(config)
+        plan = Plan(config.starting)
         plan.check()
         limits.check_devices(plan)
         limits.check_memory(plan)
         with run.locked():
             found, notes = checkpoint.newest(run, plan)
         if found is None:
-            return cls(run, config, states.begin(plan), Counters())
+            return cls(run, config, states.begin(plan), Counters(), plan.config.network)
         return cls(
             run=run,
             config=config,
             state=found.state,
             counters=found.counters,
+            network=found.network,
             notes=notes,
             saved=found.counters.iteration,
         )
@@ -107,11 +110,22 @@ class Training:
         return min(1.0, max(played, spent / max(budget - counters.compile_seconds, 1e-3)))
 
     @property
+    def current(self) -> Config:
+        """The configuration with the network of the weights; a run that was extended keeps the size it has."""
+        return self.config.with_network(self.network)
+
+    @property
     def stage(self) -> Config:
         """The configuration as scheduled for now, without a teacher that has played all its games."""
-        now = self.config.at(self.progress)
+        now = self.current.at(self.progress)
         teaching = now.selfplay.teacher_games
         return now.without_teacher if teaching and self.counters.games >= teaching else now
+
+    def widen(self) -> None:
+        """Widen the network if a larger one is scheduled for now."""
+        before, now = Plan(self.current), Plan(self.stage)
+        if before.network != now.network:
+            self.state, self.network = states.widened(before, now, self.state), now.config.network
 
     def enter(self, phase: str) -> None:
         """Set the phase that displays show."""

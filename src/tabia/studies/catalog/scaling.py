@@ -155,7 +155,7 @@ class Examiner(BaseObserver):
     def grade(self, training: Training, simulations: int = 0) -> accuracy.Group:
         """The agreement of the newest network, alone or with search."""
         test = exam(training.config.game, 64 if self._scale.tiny else 100_000)
-        player = make_player(Plan(training.config), playing(training.state), simulations, "tabia")
+        player = make_player(Plan(training.current), playing(training.state), simulations, "tabia")
         return accuracy.agreement(player, test.positions, oracle=test.oracle).all
 
 

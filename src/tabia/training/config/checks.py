@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tabia.core.text import quote
+from tabia.networks.config import TOWERS
 from tabia.search.rules import RULES
 from tabia.training.errors import TrainingError
 
@@ -37,6 +38,8 @@ FIXED = frozenset(
     }
 )
 """Settings that decide the shapes of arrays, or what the run is, and cannot be scheduled."""
+WIDENED = frozenset({"network.filters", "network.blocks"})
+"""Settings of the network that may rise during a run; no other setting of the network can be scheduled."""
 
 
 def check_together(config: Config) -> None:
@@ -103,13 +106,25 @@ def _check_gate(config: Config) -> None:
 
 def _check_schedule(config: Config) -> None:
     for name, steps in config.schedule:
-        if name in FIXED or name.startswith(("network.", "supervised.")):
+        if name in FIXED or (name.startswith(("network.", "supervised.")) and name not in WIDENED):
             raise TrainingError(f"{name} cannot be scheduled: it must stay the same during a run.")
         if not _are_steps(steps):
             raise TrainingError(f"The schedule of {name} must start at 0 and rise, such as [[0.0, 16], [0.5, 32]].")
+        if name in WIDENED:
+            _check_widening(config, name, [size for _, size in steps])
     for start in config.changes if config.schedule else ():
         # This refuses settings that do not work together there.
         replace(config, schedule=()).changed(config.scheduled(start))
+
+
+def _check_widening(config: Config, name: str, sizes: list[Any]) -> None:
+    """Refuse sizes of the network that do not rise, or that it does not have."""
+    if config.network.kind not in TOWERS:
+        raise TrainingError(
+            f"{name} is scheduled, but a network of kind {config.network.kind!r} has no blocks to widen."
+        )
+    if not all(type(size) is int for size in sizes) or sizes != sorted(sizes):
+        raise TrainingError(f"{name} can only rise during a run, in whole numbers; its schedule has {quote(sizes)}.")
 
 
 def _are_steps(steps: Any) -> bool:

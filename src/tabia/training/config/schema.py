@@ -15,7 +15,7 @@ from tabia.core.settings import bounded, check, one_of
 from tabia.networks import NetworkConfig
 from tabia.networks.presets import tower
 from tabia.search.rules import RULES
-from tabia.training.config.checks import check_together
+from tabia.training.config.checks import WIDENED, check_together
 from tabia.training.errors import TrainingError
 
 Schedule = tuple[tuple[str, tuple[tuple[float, Any], ...]], ...]
@@ -291,7 +291,10 @@ class Config:
     evaluation: EvaluationSettings = EvaluationSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     schedule: Schedule = ()
-    """Settings that change with progress: (("search.simulations", ((0.0, 16), (0.5, 32))),)."""
+    """Settings that change with progress: (("search.simulations", ((0.0, 16), (0.5, 32))),).
+
+    `network.filters` and `network.blocks` may rise: the network is widened without changing what it computes.
+    """
 
     def __post_init__(self) -> None:
         check(self, error=TrainingError)
@@ -311,6 +314,21 @@ class Config:
     def scheduled(self, progress: float) -> dict[str, Any]:
         """The values that `schedule` sets at this progress."""
         return {name: [value for start, value in steps if start <= progress][-1] for name, steps in self.schedule}
+
+    def with_network(self, network: NetworkConfig) -> Config:
+        """The configuration of a run whose weights are for this network: from now on it has at least this size."""
+        schedule = tuple(
+            (name, tuple((start, max(value, _size(network, name))) for start, value in steps))
+            if name in WIDENED
+            else (name, steps)
+            for name, steps in self.schedule
+        )
+        return replace(self, network=network, schedule=schedule)
+
+    @property
+    def starting(self) -> Config:
+        """The configuration with the network of the start of the run."""
+        return self.with_network(self.at(0.0).network)
 
     @property
     def without_teacher(self) -> Config:
@@ -336,6 +354,12 @@ class Config:
             parts.setdefault(section, {})[key] = value
         whole = parts.pop("", {})
         return replace(self, **whole, **{name: replace(getattr(self, name), **part) for name, part in parts.items()})
+
+
+def _size(network: NetworkConfig, name: str) -> int:
+    """The setting `network.NAME` of a network."""
+    size: int = getattr(network, name.rpartition(".")[2])
+    return size
 
 
 SECTIONS: dict[str, type[Any]] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 import optax.contrib
 from jax import Array
+from jax.tree_util import KeyPath
 
 from tabia.networks import Tree
 from tabia.training.config.schema import LearnerSettings
@@ -19,7 +21,7 @@ def make_optimizer(settings: LearnerSettings) -> optax.GradientTransformation:
     parts = [optax.clip_by_global_norm(settings.gradient_clip)] if settings.gradient_clip else []
     parts.append(_direction(settings))
     if _decoupled(settings) and settings.weight_decay:
-        parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_is_matrix))
+        parts.append(optax.add_decayed_weights(settings.weight_decay, mask=_are_kernels))
     return optax.chain(*parts)
 
 
@@ -27,7 +29,7 @@ def l2_loss(settings: LearnerSettings, params: Tree) -> Array | float:
     """Weight decay as a part of the loss, for optimizers without decoupled decay."""
     if _decoupled(settings) or not settings.weight_decay:
         return 0.0
-    kernels = [leaf for leaf in jax.tree.leaves(params) if leaf.ndim > 1]
+    kernels = [leaf for path, leaf in jax.tree.leaves_with_path(params) if _is_kernel(path)]
     return 0.5 * settings.weight_decay * sum(jnp.sum(leaf**2) for leaf in kernels)
 
 
@@ -59,15 +61,26 @@ def _direction(settings: LearnerSettings) -> optax.GradientTransformation:
 
 
 def _muon_dimensions(params: optax.Params) -> optax.Params:
-    """Muon takes weights as matrices from inputs to outputs, except biases, norms and thin output layers."""
+    """Muon takes weights as matrices from inputs to outputs, except biases, norms and thin output layers.
 
-    def dimensions(leaf: Array) -> optax.contrib.MuonDimensionNumbers | None:
-        thin = min(math.prod(leaf.shape[:-1]), leaf.shape[-1]) < 16
-        return None if thin else optax.contrib.MuonDimensionNumbers(tuple(range(leaf.ndim - 1)), -1)
+    It takes each of the matrices over cells [groups, cells, cells] by itself. A depthwise kernel [rows, columns, 1,
+    channels] is not a matrix: it mixes no channels.
+    """
 
-    return jax.tree.map(dimensions, params)
+    def dimensions(path: KeyPath[Any], leaf: Array) -> optax.contrib.MuonDimensionNumbers | None:
+        if not _is_kernel(path) or (leaf.ndim == 4 and leaf.shape[2] == 1):
+            return None
+        inputs = (1,) if leaf.ndim == 3 else tuple(range(leaf.ndim - 1))
+        thin = min(math.prod(leaf.shape[axis] for axis in inputs), leaf.shape[-1]) < 16
+        return None if thin else optax.contrib.MuonDimensionNumbers(inputs, -1)
+
+    return jax.tree.map_with_path(dimensions, params)
 
 
-def _is_matrix(params: optax.Params) -> optax.Params:
-    """Only matrices decay: biases and normalization do not."""
-    return jax.tree.map(lambda leaf: leaf.ndim > 1, params)
+def _are_kernels(params: optax.Params) -> optax.Params:
+    """Only kernels decay: biases and normalization do not."""
+    return jax.tree.map_with_path(lambda path, leaf: _is_kernel(path), params)
+
+
+def _is_kernel(path: KeyPath[Any]) -> bool:
+    return bool(path[-1].key == "kernel")

@@ -259,4 +259,7 @@ def _ratings(run: RunDirectory, plan: Plan, on_progress: OnProgress) -> Ratings 
 
 
 def _network(plan: Plan) -> str:
-    return f"{trunk(plan.config.network)}; {counts(plan.network).trainable:,} weights"
+    """The network of the run; one that is widened, at its start and at its end."""
+    sizes = dict.fromkeys(stage.network for stage in plan.stages)
+    found = [f"{trunk(network.config)}; {counts(network).trainable:,} weights" for network in sizes]
+    return found[0] if len(found) == 1 else f"{found[0]}; widened to {found[-1]}"

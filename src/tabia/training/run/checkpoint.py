@@ -27,7 +27,7 @@ from tabia.core import files
 from tabia.core.parsing import parse_json
 from tabia.core.text import plain, quote
 from tabia.games import identity
-from tabia.networks import weights
+from tabia.networks import NetworkConfig, weights
 from tabia.networks.errors import WeightsError
 from tabia.training import state as states
 from tabia.training.errors import TrainingError
@@ -50,6 +50,7 @@ class Checkpoint:
     path: Path
     counters: Counters
     state: State
+    network: NetworkConfig  # of the weights
 
 
 class _OlderFormat(TrainingError):
@@ -106,8 +107,9 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
         try:
             manifest = verify(place, within=run.path)
             if STATE in manifest["files"]:  # otherwise only its weights are kept
-                state = load(plan, place, manifest, within=run.path)
-                return Checkpoint(place, _counters(place, manifest), state), troubles
+                sized = _with_network_of(place, plan, within=run.path)
+                state = load(sized, place, manifest, within=run.path)
+                return Checkpoint(place, _counters(place, manifest), state, sized.config.network), troubles
         except _OlderFormat:
             raise run.too_old() from None
         except TrainingError as error:
@@ -155,6 +157,16 @@ def load(plan: Plan, place: Path, manifest: dict[str, Any], *, within: Path | No
         raise TrainingError(f"{place}: {error}") from None
     identity.warn_of_change(game, definition, str(place))
     return state
+
+
+def _with_network_of(place: Path, plan: Plan, *, within: Path) -> Plan:
+    """The plan with the network of a checkpoint, if its schedule has that network; otherwise as it is."""
+    try:
+        network = weights.read_manifest(place / WEIGHTS, within=within).network.config
+    except WeightsError as error:
+        raise TrainingError(str(error)) from None
+    scheduled = any(stage.config.network == network for stage in plan.stages)
+    return Plan(plan.config.with_network(network)) if scheduled else plan
 
 
 def _counters(place: Path, manifest: dict[str, Any]) -> Counters:
