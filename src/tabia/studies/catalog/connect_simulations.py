@@ -27,6 +27,10 @@ RANDOM = "random"
 TIES = {RANDOM: "ties=random", "prior": "ties=random,final=prior", "value": "ties=random,final=robust"}
 """How a tie between the most visited moves is broken: at random, or by the network's prior or the search's value."""
 GAIN = "gain from 1 to 512 simulations"
+AGENT = "connect4-laptop"
+VERSIONS = ("6", "12", "24", "54", "114", "216", "660")
+"""The checkpoints of the agent, by iteration; the last one is the agent."""
+MANY = 64  # simulations of a version against its own network with one
 ALPHA = 10 / 7  # of the Dirichlet noise: 10 divided by the width of the board
 
 
@@ -45,6 +49,8 @@ class SimulationsScale(Scale):
     games: int  # per pair and seed
     simulations: tuple[int, ...]
     few: tuple[int, ...] = FEW  # simulations for which ways to break ties are compared
+    versions: tuple[str, ...] = ()  # for which many simulations are compared with one
+    version_games: int = 200  # per version and seed
 
 
 SCALES = (
@@ -60,7 +66,7 @@ SCALES = (
     SimulationsScale(
         name="quick",
         about="agent connect4-laptop, 1 to 64 simulations, 100 games per seed and pair; 1,000 in the thesis",
-        player=partial(player, "connect4-laptop"),
+        player=partial(player, AGENT),
         game="connect4",
         games=100,
         simulations=SIMULATIONS[:7],
@@ -70,10 +76,11 @@ SCALES = (
     SimulationsScale(
         name="full",
         about="agent connect4-laptop, 500 games per seed and pair",
-        player=partial(player, "connect4-laptop"),
+        player=partial(player, AGENT),
         game="connect4",
         games=500,
         simulations=SIMULATIONS,
+        versions=VERSIONS,
         seeds=2,
         values=True,
         trends=True,
@@ -89,12 +96,17 @@ def _ties_key(simulations: int, ties: str) -> str:
     return f"{simulations} against 1, ties by {ties}: score"
 
 
+def _version_key(version: str) -> str:
+    return f"version {version}, {MANY} against 1: score"
+
+
 def _parts(scale: SimulationsScale, seed: int) -> Sequence[Part]:
     found: list[Part] = []
     for repeat in range(scale.seeds):
         pairs = [_pair(scale, seed, repeat, index) for index in range(len(pairings(len(scale.simulations))))]
         found += [*pairs, _ratings(scale, repeat, pairs)]
         found += [_against_one(scale, seed, repeat, number, ties) for number in scale.few for ties in TIES]
+        found += [_version(scale, seed, repeat, version) for version in scale.versions]
     return found
 
 
@@ -149,20 +161,34 @@ def _ratings(scale: SimulationsScale, repeat: int, pairs: Sequence[MatchPart]) -
 
 def _against_one(scale: SimulationsScale, seed: int, repeat: int, number: int, ties: str) -> MatchPart:
     """A few simulations against one, with ties between moves broken in one of two ways."""
-    key = _ties_key(number, ties)
+    name, players = f"ties-{ties}-{number}", (scale.player(number, ties), scale.player(1, RANDOM))
+    return _scored(scale, seed, repeat, name=name, key=_ties_key(number, ties), players=players, games=scale.games)
+
+
+def _version(scale: SimulationsScale, seed: int, repeat: int, version: str) -> MatchPart:
+    """An earlier version of the agent with many simulations against itself with one."""
+    one, many = (player(f"{AGENT}@{version}", number, RANDOM) for number in (1, MANY))
+    name, key = f"version-{version}", _version_key(version)
+    return _scored(scale, seed, repeat, name=name, key=key, players=(many, one), games=scale.version_games)
+
+
+def _scored(
+    scale: SimulationsScale, seed: int, repeat: int, *, name: str, key: str, players: tuple[str, str], games: int
+) -> MatchPart:
+    """The score of the first of two players."""
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         tally = Tally(records, names[0])
         return Outcome((percentage(key, tally.points, tally.games, "% of points"),))
 
     return MatchPart(
-        name=f"ties-{ties}-{number}-{repeat}",
+        name=f"{name}-{repeat}",
         keys=(key,),
         game=scale.game,
-        players=(spec(scale.player(number, ties)), spec(scale.player(1, RANDOM))),
-        games=scale.games,
+        players=(spec(players[0]), spec(players[1])),
+        games=games,
         measure=measure,
-        match_seed=part_seed(seed, repeat, f"ties-{ties}-{number}"),
+        match_seed=part_seed(seed, repeat, name),
         seed=repeat,
     )
 
@@ -188,6 +214,11 @@ STUDY = Study(
             for number in FEW
         ),
         trend("From 4 simulations on, more are better", "figure 5.21", keys=[_key(n) for n in SIMULATIONS[2:7]]),
+        trend(
+            f"{MANY} simulations are worth less to a stronger network",
+            "ours",
+            keys=[_version_key(version) for version in reversed(VERSIONS)],
+        ),
     ),
     figures=(
         Figure(
@@ -208,6 +239,13 @@ STUDY = Study(
                 for ties, label in ((RANDOM, "chance"), ("prior", "prior"), ("value", "value"))
             ),
             joined=False,
+        ),
+        Figure(
+            name="versions",
+            title=f"{MANY} simulations against 1, by version of the agent",
+            x="version: iterations of training",
+            y="score, % of points; 50 is no difference",
+            curves=(Curve(f"{MANY} simulations", tuple((version, _version_key(version)) for version in VERSIONS)),),
         ),
         Figure(
             name="gain",
