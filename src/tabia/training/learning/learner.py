@@ -65,7 +65,7 @@ class Learner:
     ) -> tuple[TrainState, Losses]:
         """Some training steps, and the mean losses; `train_state` is donated.
 
-        With epochs, all their mini-batches; otherwise `steps`, by default `settings.steps`, on fresh batches.
+        With epochs, all their mini-batches, and the losses of the last epoch; otherwise `steps`, by default `settings.steps`, on fresh batches.
         """
         rate = jnp.float32(learning_rate)
         if self.settings.epochs:
@@ -83,9 +83,12 @@ class Learner:
     def learn_epochs(
         self, train_state: TrainState, epochs: EpochSample, key: Array, learning_rate: float
     ) -> tuple[TrainState, Losses]:
-        """All mini-batches of these epochs, and the mean losses; `train_state` is donated."""
-        steps = epochs.steps(self.settings.batch_size)
-        return self._run(train_state, epochs, key, jnp.float32(learning_rate), 0, steps)
+        """All mini-batches of these epochs, and the mean losses of the last epoch; `train_state` is donated."""
+        rate, steps = jnp.float32(learning_rate), epochs.steps(self.settings.batch_size)
+        last = steps // self.settings.epochs
+        if steps > last:
+            train_state, _ = self._run(train_state, epochs, key, rate, 0, steps - last)
+        return self._run(train_state, epochs, key, rate, steps - last, last)
 
     def lowered(self, train_state: TrainState, buffer: ReplayBuffer, key: Array) -> jax.stages.Lowered | None:
         """`learn` for arguments of these shapes, ready to compile; None if samples are drawn on the host."""
