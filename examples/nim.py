@@ -35,6 +35,8 @@ class Nim:
 
     # The rest is optional.
 
+    goal = "Take the last object."
+
     def observe(self, seat):
         there = [count <= self.heaps[heap] for heap, count in MOVES]  # one cell per object
         return [[[float(present)] for present in there]]

@@ -20,7 +20,7 @@ class State(NamedTuple):
 class Race(Game):
     """Twenty-one: add 1, 2 or 3 in turn; the seat that says 21 loses."""
 
-    goal: int = 21
+    target: int = 21
 
     name = "race"
     num_players = 2
@@ -28,11 +28,11 @@ class Race(Game):
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        return (1, self.goal + 1, 1)
+        return (1, self.target + 1, 1)
 
     @property
     def max_moves(self) -> int:
-        return self.goal
+        return self.target
 
     def init(self, key: Array) -> State:
         return State(total=jnp.int32(0), mover=jnp.int32(0))
@@ -44,13 +44,13 @@ class Race(Game):
         return State(total, mover)
 
     def legal(self, state: State) -> Array:
-        return state.total + jnp.arange(1, 4) <= self.goal
+        return state.total + jnp.arange(1, 4) <= self.target
 
     def mover(self, state: State) -> Array:
         return state.mover
 
     def over(self, state: State) -> Array:
-        return state.total == self.goal
+        return state.total == self.target
 
     def scores(self, state: State) -> Array:
         # The other seat just said 21, so the seat to move has won.
@@ -59,10 +59,13 @@ class Race(Game):
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
         # Both seats see the same: one cell per number, set at the last number said.
-        return (jnp.arange(self.goal + 1) == state.total).astype(jnp.float32).reshape(self.observation_shape)
+        return (jnp.arange(self.target + 1) == state.total).astype(jnp.float32).reshape(self.observation_shape)
 
     def move_name(self, action: int, state: State | None = None) -> str:
         return f"+{action + 1}"
 
     def draw(self, state: State) -> str:
-        return f"{int(state.total)} of {self.goal}"
+        return f"{int(state.total)} of {self.target}"
+
+    def goal(self, seat: int) -> str:
+        return f"Make the other seat say {self.target}."

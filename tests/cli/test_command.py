@@ -33,6 +33,12 @@ def test_help_explains_every_option(words: list[str]) -> None:
         assert "Examples:" in result.stdout
 
 
+def test_the_front_page_breaks_no_line_in_80_columns() -> None:
+    """Line breaks of a help text are kept, so a line that is too long leaves a word alone on the next one."""
+    lines = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).stdout.splitlines()
+    assert not [line for line in lines if len(line.split()) == 1 and line.strip().isalpha()]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -160,6 +160,8 @@ def test_a_run_that_cannot_be_resumed_is_refused(tmp_path: Path) -> None:
     refused(run("resume", tmp_path), "holds no run", "config.toml")
     taken = RunDirectory(tmp_path / "run")
     taken.create(Config(game="tictactoe"))
+    refused(run("resume", tmp_path / "rnu"), "rnu holds no run: there is no such directory", f"mean {taken.path}?")
+    refused(run("resume", tmp_path), "it has no config.toml", f"There are runs inside, such as {taken.path}.")
     path = taken.path / "config.toml"
     path.write_text(path.read_text().replace("simulations = 32", "simulatons = 32", 1))
     refused(run("resume", taken.path), "config.toml", "search.simulatons", "simulations")

@@ -111,6 +111,8 @@ def test_nothing_is_left_behind(folder):
         ("nowhere/coin.py:Coin", "There is no file nowhere/coin.py"),
         ("coin.py:Con", "coin.py has no class 'Con'. Did you mean Coin?"),
         ("coin.py:", "coin.py has no class ''. Known: Coin"),
+        ("coin.py", "'coin.py' is no game: name the file, a colon and the class, as in nim.py:Nim."),
+        ("coin.py::Coin", "'coin.py::Coin' is no game: name the file, a colon and the class"),
         ("coin.py:beside", "coin.py has no class 'beside'"),
         ("one.py:Loose", "one.py, line 24, class Loose: a game also needs init, legal"),
         ("one.py:Half", "also needs init, legal, max_moves, mover, num_actions, observation_shape"),

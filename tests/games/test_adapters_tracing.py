@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ RACE = RACE.replace("import jax.numpy as jnp", "import random\nimport numpy as n
 ADD = "        total = state.total + jnp.where(played, action + 1, 0)"
 MOVER = "        mover = jnp.where(played, 1 - state.mover, state.mover)"
 START = "State(total=jnp.int32(0), mover=jnp.int32(0))"
-LEGAL = "return state.total + jnp.arange(1, 4) <= self.goal"
-OVER = "return state.total == self.goal"
+LEGAL = "return state.total + jnp.arange(1, 4) <= self.target"
+OVER = "return state.total == self.target"
 
 MISTAKES = {
     # the text replaced, its replacement, the method, a part of the reported line, the message
@@ -27,7 +28,7 @@ MISTAKES = {
         "if played",
         "jnp.where(condition",
     ),
-    "and": (OVER, "return state.total > 0 and state.total == self.goal", "over", "> 0 and", "&, | and ~"),
+    "and": (OVER, "return state.total > 0 and state.total == self.target", "over", "> 0 and", "&, | and ~"),
     "item": (MOVER, f"{MOVER}\n        t = jnp.zeros(3)\n        t[0] = 1", "step", "t[0] = 1", "x.at[i].set(value)"),
     "field": (
         MOVER,
@@ -36,11 +37,11 @@ MISTAKES = {
         "state.total = total",
         "state._replace(field=value)",
     ),
-    "int": (OVER, "return jnp.bool_(int(state.total) == self.goal)", "over", "int(", "cannot become a Python number"),
+    "int": (OVER, "return jnp.bool_(int(state.total) == self.target)", "over", "int(", "cannot become a Python number"),
     "range": (MOVER, f"{MOVER}\n        list(range(action))", "step", "range(action)", "cannot be a Python index"),
-    "numpy": (OVER, "return np.asarray(state.total) == self.goal", "over", "np.asarray", "Use jax.numpy"),
+    "numpy": (OVER, "return np.asarray(state.total) == self.target", "over", "np.asarray", "Use jax.numpy"),
     "mask": (OVER, "return jnp.arange(3)[self.legal(state)].sum() == 3", "over", "jnp.arange(3)[", "jnp.where(mask"),
-    "name": (OVER, "return stat.total == self.goal", "over", "stat.total", "NameError: name 'stat' is not defined"),
+    "name": (OVER, "return stat.total == self.target", "over", "stat.total", "NameError: name 'stat' is not defined"),
     "dtype": (
         LEGAL,
         f"{LEGAL.replace('return ', 'return jnp.float32(')})",
@@ -85,7 +86,7 @@ MISTAKES = {
         "np.random",
         "draw from the key",
     ),
-    "number": ("num_actions = 3", "num_actions = 3.0", "num_actions", None, "is 3.0; expected an integer"),
+    "number": ("num_actions = 3", "num_actions = 3.0", "num_actions", None, "is 3.0; expected an integer of"),
 }
 
 
@@ -106,6 +107,21 @@ def test_a_mistake_is_one_sentence_with_its_place(folder, mistake):
     line = next((number for number, code in enumerate(lines, start=1) if at and at in code), None)
     assert text.startswith(f"race.py, line {line}, Race.{method}: " if line else f"race.py, Race.{method}: ")
     assert message in text and "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    {
+        "ending: int = 21": "the parameter 'ending' hides Game.ending(); give it another name.",
+        "ending: int": "the parameter 'ending' hides Game.ending(); give it another name.",
+        'ending = "21 was said."': "'ending' must be a method, def ending(self, state: State) -> str.",
+    }.items(),
+)
+def test_a_method_of_the_protocol_cannot_be_hidden(folder, line, message):
+    """Otherwise every law holds, and `tabia play` fails when it calls the method."""
+    (folder / "race.py").write_text(RACE.replace("    target: int = 21\n", f"    target: int = 21\n    {line}\n"))
+    with pytest.raises(GameError, match=re.escape(f"race.py, class Race: {message}")):
+        make("race.py:Race")
 
 
 def test_every_command_reports_it_once(folder):

@@ -39,14 +39,14 @@ def trained(id: str, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("id", ["race.py:Race", "race.py:Race:goal=9", "nim.py:Nim", "nim.py:Nim:history=2"])
+@pytest.mark.parametrize("id", ["race.py:Race", "race.py:Race:target=9", "nim.py:Nim", "nim.py:Nim:history=2"])
 def test_every_spelling_makes_the_same_game(folder, id):
     for spelled in (f"./{id}", f"{folder}/{id}", f"../{folder.name}/{id}"):
         assert make(spelled) == make(id) and hash(make(spelled)) == hash(make(id))
         assert make(spelled).id == id
 
 
-@pytest.mark.parametrize("id", ["race.py:Race", "race.py:Race:goal=9", "nim.py:Nim"])
+@pytest.mark.parametrize("id", ["race.py:Race", "race.py:Race:target=9", "nim.py:Nim"])
 def test_a_network_plays_whatever_the_path(folder, id, monkeypatch):
     path = trained(f"./{id}", folder / "weights.safetensors")
     assert str(folder) not in json.dumps(weights.read_manifest(path).metadata), "the user's directories stay private"
@@ -70,10 +70,10 @@ def test_old_networks_that_name_a_path_still_play(folder):
 
 
 def test_another_game_is_refused(folder):
-    path = trained("race.py:Race:goal=9", folder / "weights.safetensors")
+    path = trained("race.py:Race:target=9", folder / "weights.safetensors")
     (folder / "other.py").write_text(RACE.replace("-1.0)", "-0.5)"), encoding="utf-8")
-    for other in ("race.py:Race", "race.py:Race:goal=8", "other.py:Race:goal=9", "nim.py:Nim", "tictactoe"):
-        with pytest.raises(PlayerError, match=r"contains a network for race.py:Race:goal=9, not for"):
+    for other in ("race.py:Race", "race.py:Race:target=8", "other.py:Race:target=9", "nim.py:Nim", "tictactoe"):
+        with pytest.raises(PlayerError, match=r"contains a network for race.py:Race:target=9, not for"):
             runs.load(make(other), path)
 
 

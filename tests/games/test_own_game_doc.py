@@ -88,6 +88,15 @@ def test_the_pages_cover_each_way_to_bring_a_game():
         assert needed in commands
 
 
+@pytest.mark.parametrize("id", ["race.py:Race", "nim.py:Nim", "kayles.py:Kayles"])
+def test_the_examples_can_be_played(id, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    from tabia.cli.main import app
+
+    result = CliRunner().invoke(app, ["play", f"{ROOT}/examples/{id}", "--against", "human"], input="quit\n")
+    assert result.exit_code == 0 and f"Goal: {make(f'{ROOT}/examples/{id}').goal(0)}" in result.output
+
+
 def test_race_is_lost_by_the_first_seat():
     """The other seat always completes a multiple of four: 4, 8, 12, 16, 20; then 21 must be said."""
     game = make(f"{ROOT}/examples/race.py:Race")

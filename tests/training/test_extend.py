@@ -112,4 +112,5 @@ def test_a_run_stopped_before_any_evaluation_says_how_to_measure_it(unfinished: 
     monkeypatch.setattr(loop, "train", lambda *_, **__: "stopped")
     result = command("resume", unfinished.path)
     assert result.exit_code == 130 and "Strength has not been measured yet" in result.stderr
-    assert f"tabia match tictactoe network:{unfinished.path}@latest random --games 100" in result.stderr
+    measure = f"`tabia match tictactoe network:{unfinished.path}@latest random --games 100`."
+    assert f"Measure it with {measure} Continue with: tabia resume {unfinished.path}\n" in result.stderr

@@ -100,8 +100,8 @@ def main(
 ) -> None:
     """Learn board games from their rules alone: train players, play against them, and measure their strength.
 
-    A GAME is an id such as [bold]connect4[/], [bold]connect:rows=6,columns=9,line=4[/], [bold]pgx:chess[/] or
-    [bold]spiel:hex[/], or a class in a file of your own, [bold]nim.py:Nim[/]. [bold]tabia games[/] lists them.
+    A GAME is an id such as [bold]connect4[/], [bold]othello:size=6[/] or [bold]pgx:chess[/], or a class in
+    a file of your own, [bold]nim.py:Nim[/]. [bold]tabia games[/] lists them.
 
     A PLAYER is a name with options such as [bold]random[/], [bold]mcts:simulations=800[/] or
     [bold]az:connect4,simulations=64[/], or a class in a file of your own. docs/reference/players.md lists them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape as _escape_markup
 from rich.table import Table
+from rich.text import Text
 
 from tabia.core import files
 from tabia.core.errors import TabiaError
@@ -34,10 +36,27 @@ def console() -> Console:
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """An empty table with these headings; columns in `right` are aligned right."""
-    made = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, header_style="bold")
+    made = _Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, header_style="bold")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column != "title")
     return made
+
+
+class _Table(Table):
+    """A table that cuts no number off: where it does not fit, headings are broken, then the first column."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = console.measure(self, options=options.update(max_width=_WIDE)).maximum
+        if whole > options.max_width and all(column.no_wrap for column in self.columns):
+            self._narrow()
+        return super().__rich_console__(console, options)
+
+    def _narrow(self) -> None:
+        self.box = None
+        for column in self.columns:
+            longest = max((Text.from_markup(str(cell)).cell_len for cell in column.cells), default=1)
+            column.header = textwrap.fill(str(column.header), max(longest, 1), break_long_words=False)
+        self.columns[0].no_wrap, self.columns[0].overflow = False, "fold"
 
 
 def escape(text: str) -> str:

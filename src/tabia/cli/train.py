@@ -227,7 +227,7 @@ def _strength(training: Training, *, one_line: bool = False) -> str:
         heading, results = strength.describe(found, config)
         when = heading if found.iteration == training.counters.iteration else f"Last measured: {heading}"
         return f"{when}: {'; '.join(results)}." if one_line else "\n  ".join([f"{when}:", *results])
-    return f"Strength has not been measured yet. Measure it with: {strength.command(run, config)}"
+    return f"Strength has not been measured yet. Measure it with `{strength.command(run, config)}`."
 
 
 def _estimate(config: Config, as_json: bool) -> None:

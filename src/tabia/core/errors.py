@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST_WORD = 200  # characters; comparing words takes quadratic time
+_AS_CLOSE = 0.15  # difference in similarity, from 0 to 1, up to which another word may be meant
 
 
 class TabiaError(Exception):
@@ -17,14 +18,16 @@ class TabiaWarning(UserWarning):
 
 
 def nearest(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
-    """The known words closest to a misspelled one.
+    """The known words closest to a misspelled one; none that is much further away than the first.
 
-    >>> nearest("conect4", ["connect4", "othello"])
-    ['connect4']
+    >>> nearest("simulation", ["epsilon", "simulations", "transpositions"])
+    ['simulations']
     """
     if len(word) > _LONGEST_WORD:
         return []
-    return difflib.get_close_matches(word, list(known), n=count, cutoff=0.5)
+    close = difflib.get_close_matches(word, list(known), n=count, cutoff=0.5)
+    ratios = [difflib.SequenceMatcher(None, found, word).ratio() for found in close]
+    return [found for found, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _AS_CLOSE]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -60,6 +60,8 @@ def make(id: str) -> Game:
     >>> make("connect:rows=6,columns=9,line=4").num_actions
     9
     """
+    if id.endswith(".py") or ".py::" in id:
+        raise GameError(f"{quote(id)} is no game: name the file, a colon and the class, as in nim.py:Nim.")
     if ".py:" in id:
         from tabia.games.adapters.files import load
 

@@ -33,6 +33,7 @@ CHINESE_CHECKERS = (
 
 def test_one_click_starts_a_game_and_the_agent_answers(look: Look) -> None:
     screen = look().open("#/play?g=tictactoe")
+    screen.wait_until("you are X · get three", ".status")
     assert screen.title == "Your move"
     screen.cell(4).click()
     screen.page.wait_for_selector('.play[data-ply="2"]')

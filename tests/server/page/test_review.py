@@ -148,6 +148,15 @@ def test_explain_shows_network_search_and_truth(look: Look, server: Server) -> N
     screen.wait_until("2 moves", ".explain .status")
 
 
+def test_the_search_tree_fits_a_phone(look: Look) -> None:
+    screen = look(width=360, height=640, has_touch=True).open("#/explain?g=tictactoe&m=a1 b2")
+    screen.page.wait_for_selector(".tree ul ul .node", timeout=90_000)
+    screen.page.click(".tree ul ul summary >> nth=0")  # three levels
+    wide = "tree => [tree.scrollWidth - tree.clientWidth, tree.getBoundingClientRect().right - innerWidth]"
+    too_wide, beyond = screen.page.eval_on_selector(".tree", wide)
+    assert too_wide <= 0 and beyond < 0
+
+
 def roots(screen: Screen) -> Any:
     return screen.page.locator(".tree > ul > li > details > summary .node, .tree > ul > li > .leaf .node")
 

@@ -48,6 +48,7 @@ def _array_rules(found: Source, values: dict[str, Any]) -> Game:
         )
     if not getattr(getattr(rules, "__dataclass_params__", None), "frozen", False):
         raise GameError(f"{found.place}: a game must be immutable; write @dataclass(frozen=True) above the class.")
+    _refuse_hidden_methods(found)
     try:
         game = _named(found)(**values)
     except GameError:
@@ -57,6 +58,17 @@ def _array_rules(found: Source, values: dict[str, Any]) -> Game:
         raise GameError(f"{found.place}: it cannot be created with {shown}: {error}") from None
     tracing.check(game, found)
     return game
+
+
+def _refuse_hidden_methods(found: Source) -> None:
+    """Refuse a parameter or a value with the name of a method of `Game`, which callers could no longer call."""
+    parameters = [field.name for field in dataclasses.fields(found.rules)]
+    for name, method in inspect.getmembers(Game, inspect.isfunction):
+        if name in parameters:
+            raise GameError(f"{found.place}: the parameter {name!r} hides Game.{name}(); give it another name.")
+        if not callable(getattr(found.rules, name)):
+            head = f"def {name}{inspect.signature(method)}".replace("'", "")
+            raise GameError(f"{found.place}: {name!r} must be a method, {head}.")
 
 
 @cache

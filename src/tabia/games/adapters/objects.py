@@ -75,7 +75,7 @@ class Objects:
                 moves, whole = (), self._plain.start()
             else:
                 move = int(dice.choice(np.flatnonzero(kept.facts.legal)))
-                self._plain.call(whole, moves, "apply", move)
+                self._plain.apply(whole, moves, move)
                 moves = (*moves, move)
         self._compare_equals()
 
@@ -142,7 +142,7 @@ class Objects:
         if moves:
             before = self._kept[moves[:-1]]
             position = self._plain.call(copy, moves[:-1], "deepcopy", before.position)
-            self._plain.call(position, moves[:-1], "apply", moves[-1])
+            self._plain.apply(position, moves[:-1], moves[-1])
             seats = (*before.seats, int(before.facts.mover))
         else:
             position, seats = self._plain.start(), ()

@@ -32,6 +32,7 @@ REQUIRED = {
 position(), symmetries, move_name(move), draw() and heuristic()."""
 _NUMBERS = ("num_players", "num_actions", "max_moves")
 NO_CHANCE = "a plain Python class cannot use chance; write a game of chance as array rules, a subclass of Game"
+_TOO_LONG = "raise max_moves, or end the game by then"
 Moves = tuple[int, ...]
 
 
@@ -80,6 +81,13 @@ class Plain:
             where = f" at line {line}" if line else ""
             raise self.fault(asked, moves, f"raised {type(error).__name__}{where} ({error})") from None
 
+    def apply(self, position: Any, moves: Moves, move: int) -> None:
+        """Play a move on a position, in place."""
+        returned = self.call(position, moves, "apply", move)
+        if isinstance(returned, self.rules) and returned is not position:
+            found = "returned a new object; it must play the move on self, in place, and return nothing"
+            raise self.fault(f"apply({move})", moves, found)
+
     def read(self, position: Any, moves: Moves, seats: Moves) -> Facts:
         """The facts of a position after `moves`, which `seats` played."""
         over = bool(self.call(position, moves, "is_over"))
@@ -109,7 +117,7 @@ class Plain:
 
     def _legal(self, position: Any, moves: Moves) -> np.ndarray:
         if len(moves) >= self.max_moves:
-            raise self.fault("is_over()", moves, f"is False after max_moves = {self.max_moves} moves: raise max_moves")
+            raise self.fault("is_over()", moves, f"is False after max_moves = {self.max_moves} moves: {_TOO_LONG}")
         legal = self._whole_numbers(self.call(position, moves, "legal_moves"), moves)
         wrong = [move for move in legal if not 0 <= move < self.num_actions]
         if wrong or not legal:
@@ -126,6 +134,8 @@ class Plain:
             raise self.fault("legal_moves()", moves, f"is {returned!r}, not a list of action numbers") from None
         numbers = []
         for move in listed:
+            if isinstance(move, bool | np.bool_):
+                raise self.fault("legal_moves()", moves, f"has {move}: list the legal action numbers, not a mask")
             try:
                 numbers.append(operator.index(move))
             except TypeError:

@@ -106,10 +106,12 @@ class _Check:
                 raise self.failure(name, error) from None
             numbers = value if isinstance(value, tuple) else (value,)
             count, what = (
-                (3, "three integers: height, width, planes") if name == "observation_shape" else (1, "an integer")
+                (3, "three integers of at least 1: height, width, planes")
+                if name == "observation_shape"
+                else (1, "an integer of at least 1")
             )
             if len(numbers) != count or not all(isinstance(number, int) and number >= 1 for number in numbers):
-                raise self.fault(name, f"is {value!r}; expected {what}, each at least 1")
+                raise self.fault(name, f"is {value!r}; expected {what}")
 
     def answers(self, state: Any) -> None:
         """Check the shape and dtype of every result."""

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tabia import __version__
 from tabia.core import files, trust
+from tabia.core.errors import nearest
 from tabia.core.locks import FileLock
 from tabia.core.parsing import parse_json, parse_toml
 from tabia.core.text import plain, quote
@@ -102,13 +103,23 @@ class RunDirectory:
         try:
             text = files.read_text(self.path / CONFIG, _LARGEST_CONFIG, within=self.path)
         except FileNotFoundError:
-            raise TrainingError(f"{self.path} holds no run: it has no {CONFIG}.") from None
+            raise self.missing() from None
         except OSError as error:
             raise TrainingError(f"{self.path / CONFIG} cannot be read: {error.strerror or error}.") from None
         with contextlib.suppress(ValueError):
             if settings.is_renamed(parse_toml(text)):
                 raise self.too_old(command)
         return settings.from_toml(text, str(self.path / CONFIG))
+
+    def missing(self) -> TrainingError:
+        """The error for a path without a run; it names runs inside or beside it that may be meant."""
+        if not self.path.is_dir():
+            near = nearest(str(self.path), _runs_in(self.path.parent))
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            return TrainingError(f"{self.path} holds no run: there is no such directory.{hint}")
+        inside = _runs_in(self.path)[:5]
+        hint = f" There are runs inside, such as {', '.join(inside)}." if inside else ""
+        return TrainingError(f"{self.path} holds no run: it has no {CONFIG}.{hint}")
 
     def _of_game(self) -> str:
         """The game of the run, in words; empty if its configuration cannot be read."""
@@ -145,6 +156,8 @@ class RunDirectory:
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
         """Keep other processes from training here; the lock is released when its process ends."""
+        if not files.exists(self.path):
+            raise self.missing()
         return _locked(self.path)
 
     def make_folder(self, path: Path) -> Path:
@@ -180,6 +193,14 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.__exit__(None, None, None)
+
+
+def _runs_in(path: Path) -> list[str]:
+    """The paths of the runs in a directory; none if it cannot be read."""
+    try:
+        return sorted(str(config.parent) for config in path.glob(f"*/{CONFIG}"))
+    except (OSError, ValueError):  # ValueError: not a valid name
+        return []
 
 
 def _is_unfinished(path: Path) -> bool:

@@ -15,7 +15,7 @@ export function statusLine(view, state, position, seats) {
   const seated = mine(state ?? { seats });
   const alone = seated.length === 1;
   const [own] = seated;
-  const facts = [alone ? `you are ${game.seat_names[own].toLowerCase()}` : "", position?.over ? "" : lower(game.goal)].filter(Boolean);
+  const facts = [alone ? `you are ${seatName(game.seat_names[own])}` : "", position?.over ? "" : lower(game.goal)].filter(Boolean);
   const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
   const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
   const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
@@ -25,6 +25,9 @@ export function statusLine(view, state, position, seats) {
       <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone && opponents(view, seats) ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
     <p class="line ${note ? "" : "blank"} ${!view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
 }
+
+/** A seat inside a sentence: red, seat 1, X. @param {string} name */
+const seatName = (name) => (name.length > 1 ? name.toLowerCase() : name);
 
 /** @param {any[]} seats @param {any} view The view of the game. */
 function opponents(view, seats) {
