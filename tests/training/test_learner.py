@@ -154,8 +154,15 @@ def test_as_many_steps_as_an_argument_says(train_state, buffer, steps) -> None:
 
 def test_epochs_learn_the_sample(train_state, buffer) -> None:
     made = replace(plan().learner, settings=replace(LEARNING.learner, epochs=3, sample_positions=80))
-    after, _ = made.learn(_copied(train_state), buffer, jax.random.key(4), LEARNING_RATE)
+    key, rate = jax.random.key(4), jnp.float32(LEARNING_RATE)
+    after, losses = made.learn(_copied(train_state), buffer, key, LEARNING_RATE)
     assert int(after.step) == 3 * math.ceil(80 / 32)
+    epochs, found = made._draw_epochs(buffer, key), []
+    for index in range(9):
+        train_state, one = learner._learn_step(made, _copied(train_state), epochs, key, jnp.int32(index), rate)
+        found.append(one.to_dict())
+    for name, mean in losses.to_dict().items():  # those of the last epoch
+        assert mean == pytest.approx(np.mean([one[name] for one in found[6:]]), rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,8 @@ class _Lines:
         left = ""
         if done > self._before:
             spent = time.monotonic() - self._started
-            left = f", about {spent / (done - self._before) * (total - done) / 60:.1f} minutes left"
+            minutes = spent / (done - self._before) * (total - done) / 60
+            left = f", about {minutes:.0f} minutes left" if minutes >= 1.5 else ", about a minute left or less"
         if not self._part:
             self._before = done
         self._part = part

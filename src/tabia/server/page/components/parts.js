@@ -14,7 +14,7 @@ export function moveList({ moves, seats, current, pick, marked = new Set(), from
   return html`<ol class="moves seats-${Math.min(seats, 6)}">${rounds.map((start) => html`<li><span class="n">${start / seats + 1}</span>
     ${moves.slice(start, start + seats).map((move, offset) => {
       const ply = start + offset + 1;
-      const text = html`${move.move}${marked.has(ply) ? html`<span class="flaw" title="A better move was possible">?!</span>` : nothing}`;
+      const text = html`${move.move}${marked.has(ply) ? html`<span class="flaw" title="A better move was possible">?</span>` : nothing}`;
       return pick
         ? html`<button class="move" data-ply=${from + ply} aria-current=${current === ply ? "true" : nothing} @click=${() => pick(ply)}>${text}</button>`
         : html`<span class="move" aria-current=${current === ply ? "true" : nothing}>${text}</span>`;
