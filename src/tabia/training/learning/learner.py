@@ -65,7 +65,8 @@ class Learner:
     ) -> tuple[TrainState, Losses]:
         """Some training steps, and the mean losses; `train_state` is donated.
 
-        With epochs, all their mini-batches, and the losses of the last epoch; otherwise `steps`, by default `settings.steps`, on fresh batches.
+        With epochs, all their mini-batches, and the losses of the last epoch; otherwise `steps`, by default
+        `settings.steps`, on fresh batches.
         """
         rate = jnp.float32(learning_rate)
         if self.settings.epochs:
