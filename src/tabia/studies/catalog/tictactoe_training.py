@@ -279,7 +279,7 @@ STUDY = Study(
         "The thesis measures one run. Runs differ: after 200 games, those of this study draw between 63% and 100%. "
         "Five runs by earlier code, with the same settings, drew between 51% and 98%; of those, the values after 200, "
         "400 and 800 games and without search differed from the thesis. As the mean over all five epochs, the losses "
-        "of those runs were 0.415 and 0.160, so which epoch is reported explains the total, but not all of the value "
-        "loss.",
+        "of those runs were 0.415 and 0.160; which epoch is reported may explain a part of the difference, not all of "
+        "it.",
     ),
 )
