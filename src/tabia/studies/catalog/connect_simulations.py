@@ -263,9 +263,9 @@ STUDY = Study(
         "moves with equal visits are played with equal probability, although the network prefers one of them. The "
         "matches of few simulations against one, with ties broken at random, by the prior or by the value of the "
         "search, test that.",
-        "Against 1, 2, 8 and 16 simulations, 4 score no better than 1 does, and against 1 they lose. Against 32 and "
-        "more they score better, so their rating is higher than that of 1 here.",
-        "The gain is larger than published. One reason is that search is worth less to a stronger network, and the "
+        "Against 1 simulation, 4 lose, and against 2, 8 and 16 they score less than 1 does. Against 32 and more they "
+        "score better than it, so their rating is higher here.",
+        "The gain is larger than published. One reason may be that search is worth less to a stronger network, and the "
         "network of the thesis was trained for far longer: see the versions of the agent, each with 64 simulations "
         "against itself with one.",
     ),
