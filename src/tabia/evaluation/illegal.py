@@ -41,7 +41,7 @@ def illegal_share(
     game = player.game
     evaluate = network_evaluator(game, player.agent.network, symmetries=player.symmetries)
     first = random_moves * game.num_players
-    total, count = _play(game, evaluate, games, first, player.agent.parameters, jax.random.key(seed))
+    total, count = _play(game, evaluate, games, first, player.agent.playing, jax.random.key(seed))
     return IllegalShare(float(total) / max(int(count), 1), games, int(count))
 
 

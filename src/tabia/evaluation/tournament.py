@@ -11,7 +11,8 @@ import numpy as np
 
 from tabia.core.text import quote
 from tabia.core.trust import check_data
-from tabia.evaluation.match import Match, Watch, check_records, play
+from tabia.evaluation.batch import SMALLEST, GameBatch
+from tabia.evaluation.match import Match, Watch, batch_key, by_game, check_batch, check_records, play, unplayed_games
 from tabia.evaluation.rating_models import RatingError
 from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import MatchError, game_seed
@@ -33,7 +34,8 @@ class Tournament:
     nearest: int | None = None  # players up to this many places apart meet; None: all
     opening_moves: int | None = None
     seed: int = 0
-    batch: int = 256  # the most games of a match played side by side
+    batch: int = 256  # the most games played side by side, of one pairing or of several
+    smallest: int = SMALLEST  # the fewest positions per call of a player; a power of two
 
     def __post_init__(self) -> None:
         if len(set(self.specs)) < max(2, len(self.specs)):
@@ -78,9 +80,37 @@ class Tournament:
                 opening_moves=self.opening_moves,
                 seed=game_seed(self.seed, index),
                 batch=self.batch,
+                smallest=self.smallest,
             )
             for index, (one, other) in enumerate(pairings(len(self.players), self.nearest))
         ]
+
+    @property
+    def groups(self) -> list[list[Match]]:
+        """The matches in groups that are played side by side: each has at most `batch` games, or is a single match."""
+        groups: list[list[Match]] = []
+        for match in self.matches:
+            if groups and self._fits(groups[-1], match):
+                groups[-1].append(match)
+            else:
+                groups.append([match])
+        return groups
+
+    def _fits(self, group: Sequence[Match], match: Match) -> bool:
+        """Whether a match can join a group: its games are as long, and no player needs too much memory for all."""
+        if sum(one.total for one in group) + match.total > self.batch:
+            return False
+        if len(group[0].drawn[0].actions) != len(match.drawn[0].actions):
+            return False
+        return all(self._has_memory(player, [*group, match]) for player in match.players)
+
+    def _has_memory(self, player: Player, matches: Sequence[Match]) -> bool:
+        games = sum(match.total for match in matches if player in match.players)
+        try:
+            check_batch(player, games)
+        except MatchError:
+            return False
+        return True
 
 
 def pairings(count: int, nearest: int | None = None) -> list[tuple[int, int]]:
@@ -97,20 +127,54 @@ def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watc
     """Play a tournament, or the rest of it after the games `done`."""
     records: list[Record] = []
     before = by_pairing(done)
-    for match in tournament.matches:
-        known = before.get(frozenset(match.specs), [])
-        records += play_in_series(match, known=known, earlier=records, watch=watch)
+    for group in tournament.groups:
+        known = [record for match in group for record in before.get(frozenset(match.specs), [])]
+        if _all_played(group, known):
+            records += known
+        elif len(group) == 1:
+            records += play_in_series(group[0], known=known, earlier=records, watch=watch)
+        else:
+            records += _play_together(tournament, group, known=known, earlier=records, watch=watch)
     return records
+
+
+def _play_together(
+    tournament: Tournament,
+    group: Sequence[Match],
+    *,
+    known: Sequence[Record],
+    earlier: Sequence[Record],
+    watch: Watch | None = None,
+) -> list[Record]:
+    """The records of several matches whose games are played side by side: a player moves in all of them at once."""
+    pending, places = by_game(known), {spec: place for place, spec in enumerate(tournament.specs)}
+    games = [game for match in group for game in unplayed_games(match, range(match.rounds), pending)]
+    for game in games:
+        game.players = tuple(places[spec] for spec in game.record.players)
+    batch = GameBatch(
+        tournament.game, tournament.players, games, batch_key(group[0].seed, 0), smallest=tournament.smallest
+    )
+    while True:
+        records = [game.record for game in batch.games]
+        if watch is not None:
+            watch([*earlier, *records])
+        if batch.over:
+            return records
+        batch.step()
 
 
 def play_in_series(
     match: Match, *, known: Sequence[Record], earlier: Sequence[Record], watch: Watch | None = None
 ) -> list[Record]:
     """The records of one match of several, resumed from those `known`; `watch` also gets those of `earlier` matches."""
-    if len(known) == match.total and all(record.finished for record in known):
+    if _all_played([match], known):
         return list(known)
     before = tuple(earlier)
     return play(match, done=known, watch=None if watch is None else lambda now: watch([*before, *now])).records
+
+
+def _all_played(matches: Sequence[Match], known: Sequence[Record]) -> bool:
+    return len(known) == sum(match.total for match in matches) and all(record.finished for record in known)
 
 
 def by_pairing(records: Iterable[Record]) -> dict[frozenset[str], list[Record]]:

@@ -23,3 +23,4 @@ from tabia.networks.network import Network as Network
 from tabia.networks.network import Outputs as Outputs
 from tabia.networks.passes import Variables as Variables
 from tabia.networks.passes import compute_type as compute_type
+from tabia.networks.passes import inference_type as inference_type

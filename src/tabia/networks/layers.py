@@ -21,8 +21,7 @@ from flax import nnx
 from jax import Array, lax
 from jax.typing import DTypeLike
 
-EPSILON = 1e-5
-"""Added to a variance before the square root."""
+from tabia.networks.normalization import EPSILON, normalize, with_statistics
 
 Shape = tuple[int, ...]
 LayerTree = dict[str, dict[str, Array]]  # "linear" or "norm" -> name -> array
@@ -113,16 +112,21 @@ class Layer:
         self, params: LayerTree, statistics: LayerTree, x: Array, *, dtype: DTypeLike, momentum: float, train: bool
     ) -> tuple[Array, LayerTree]:
         """The output for x [B, ..., inputs], and the statistics, updated if `train`."""
-        graph, empty = _blueprint(self, momentum, jnp.dtype(jnp.float32 if self.exact else dtype))
+        graph, empty = _blueprint(self, jnp.dtype(jnp.float32 if self.exact else dtype))
         state = jax.tree.map(lambda leaf: leaf, empty)  # a copy: the blueprint is shared
-        arrays = {**params}
-        if self.norm:
-            arrays["norm"] = params["norm"] | statistics["norm"]
-        nnx.replace_by_pure_dict(state, arrays)
-        module = nnx.merge(graph, state)
-        y = module(x, train=train)
-        updated: LayerTree = nnx.to_pure_dict(nnx.state(module, nnx.BatchStat)) if train else statistics
-        return y, updated
+        nnx.replace_by_pure_dict(state, params["linear"])
+        y = nnx.merge(graph, state)(x)
+        if not self.norm:
+            return y, {}
+        norm, running = params["norm"], statistics["norm"]
+        if not train:
+            return with_statistics(y, **running, **norm), statistics
+        y, mean, var = normalize(y, norm["scale"], norm["bias"])
+        updated = {
+            "mean": momentum * running["mean"] + (1 - momentum) * mean,
+            "var": momentum * running["var"] + (1 - momentum) * var,
+        }
+        return y, {"norm": updated}
 
     def fold(self, params: LayerTree, statistics: LayerTree, dtype: DTypeLike) -> FoldedLayer:
         """Kernel and bias for inference, computed in float32 and stored in `dtype` (float32 if `exact`)."""
@@ -180,22 +184,9 @@ class Product(nnx.Module):
 Linear = nnx.Conv | nnx.Linear | Product
 
 
-class _Module(nnx.Module):
-    """A layer as Flax computes it in training."""
-
-    def __init__(self, layer: Layer, momentum: float, dtype: np.dtype, rngs: nnx.Rngs) -> None:
-        self.linear = layer.module(dtype, rngs)
-        if layer.norm:
-            self.norm = nnx.BatchNorm(layer.outputs, momentum=momentum, epsilon=EPSILON, dtype=dtype, rngs=rngs)
-
-    def __call__(self, x: Array, *, train: bool) -> Array:
-        x = self.linear(x)
-        return self.norm(x, use_running_average=not train) if hasattr(self, "norm") else x
-
-
 @lru_cache(maxsize=1024)
-def _blueprint(layer: Layer, momentum: float, dtype: np.dtype) -> tuple[nnx.GraphDef[_Module], nnx.State[str, Array]]:
-    module = nnx.eval_shape(lambda: _Module(layer, momentum, dtype, nnx.Rngs(params=0)))
+def _blueprint(layer: Layer, dtype: np.dtype) -> tuple[nnx.GraphDef[Linear], nnx.State[str, Array]]:
+    module = nnx.eval_shape(lambda: layer.module(dtype, nnx.Rngs(params=0)))
     graph, empty = nnx.split(module, ...)
     return graph, empty
 

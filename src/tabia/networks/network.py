@@ -153,6 +153,14 @@ class Network:
             layer.name: layer.fold(params[layer.name], statistics.get(layer.name, {}), dtype) for layer in self.layers
         }
 
+    def cast(self, folded: Folded, dtype: DTypeLike) -> Folded:
+        """Folded weights in another type, except layers that always compute in float32."""
+        exact = {layer.name for layer in self.layers if layer.exact}
+        return {
+            name: leaves if name in exact else jax.tree.map(lambda leaf: leaf.astype(dtype), leaves)
+            for name, leaves in folded.items()
+        }
+
     def prepare(self, folded: Folded) -> Folded:
         """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method."""
         if jax.default_backend() != "cpu" or jax.device_count() > 1:  # chunks of a split batch would be exchanged

@@ -54,7 +54,7 @@ class NetworkPlayer:
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         evaluate = network_evaluator(self.game, self.agent.network, symmetries=self.symmetries, int8=self.int8)
-        parameters = self._quantized.handle if self._quantized else self.agent.parameters
+        parameters = self._quantized.handle if self._quantized else self.agent.playing
         choice, fault = _choose(self.game, evaluate, parameters, states)
         with naming(self.spec):
             report(self.game, states, fault)

@@ -199,7 +199,7 @@ class AlphaZeroPlayer(_WithFinalMove):
 
     @property
     def parameters(self) -> Folded | Array:
-        return self._quantized.handle if self._quantized else self.agent.parameters
+        return self._quantized.handle if self._quantized else self.agent.playing
 
     @cached_property
     def search(self) -> Search:

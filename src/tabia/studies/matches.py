@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import jax
+
 from tabia.evaluation import Match, Record, Recorder, Tournament, match_result, play, play_tournament
-from tabia.evaluation.batch import query_size
+from tabia.evaluation.batch import SMALLEST, query_size
 from tabia.evaluation.rating_models import Ratings, rate_two
 from tabia.evaluation.ratings import count_outcomes
+from tabia.evaluation.tournament import pairings
 from tabia.games import make as make_game
 from tabia.games.game import Game
 from tabia.players import Player
@@ -166,26 +169,35 @@ class TournamentPart:
     match_seed: int
     nearest: int | None = None
     opening_moves: int | None = None
-    batch: int = 256
+    batch: int = 4096  # of all pairings together
     seed: int = 0
     needs: tuple[str, ...] = ()
     cost: float = 1.0
 
     def run(self, place: Place) -> Outcome:
         game = make_game(self.game)
+        players = tuple(self.players(game, place))
         tournament = Tournament(
             game=game,
-            players=tuple(self.players(game, place)),
+            players=players,
             games=self.games,
             nearest=self.nearest,
             opening_moves=self.opening_moves,
             seed=self.match_seed,
             batch=self.batch,
+            smallest=self._smallest(len(players)),
         )
         with recording(place, "tournament", tournament.settings, tournament.total) as (recorder, watch):
             records = play_tournament(tournament, done=recorder.records, watch=watch)
             recorder.update(records, save=True)
         return self.measure(game, records, tournament.specs)
+
+    def _smallest(self, players: int) -> int:
+        """On GPUs one size of batch, half of a player's games: compiling another takes longer than it saves."""
+        if jax.default_backend() == "cpu":
+            return SMALLEST
+        pairs = len(pairings(players, self.nearest))
+        return query_size(min(self.games * pairs, self.batch) // players)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def make_player(plan: Plan, variables: Variables, simulations: int, name: str, *
     agent = Agent(plan.network, _folded(plan.network, variables))
     if not simulations:
         return NetworkPlayer(plan.game, agent, name=name)
-    return SearchPlayer(make_search(plan, simulations, search), agent.parameters, name=name)
+    return SearchPlayer(make_search(plan, simulations, search), agent.playing, name=name)
 
 
 def make_search(plan: Plan, simulations: int, search: str = "gumbel") -> Search:

@@ -218,6 +218,7 @@ def _match_part(
         game="tictactoe" if scale.tiny else "connect4",
         players=players,
         games=2 * games,
+        batch=512,
         measure=measure,
         match_seed=part_seed(seed, repeat, name),
         seed=repeat,

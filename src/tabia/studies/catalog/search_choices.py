@@ -35,7 +35,7 @@ CHOICES = {  # the options with the choice and without it
     "proven values": ("rule=puct,proven_values=true", "rule=puct"),
 }
 GAMES = ("connect4", "othello", "chinese-checkers")
-REPEATS = 5  # of the measurement of speed
+REPEATS = 15  # of the measurement of speed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +141,7 @@ def _of_choice(scale: ChoiceScale, seed: int, repeat: int, game: str, agent: str
             game=game,
             players=(first, spec(without)),
             games=scale.games,
+            batch=1024,
             measure=lambda played, records, names: Outcome((score(key, played, records, names[0]),)),
             match_seed=part_seed(seed, repeat, f"{name}-{kind}"),
             opening_moves=None,

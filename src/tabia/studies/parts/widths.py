@@ -22,15 +22,22 @@ FIXED: tuple[tuple[str, Any], ...] = (
     ("learner.symmetries", True),
 )
 """What we change to learn wide boards: a lower learning rate, a larger replay buffer, mirrored samples."""
-CHANGES: dict[str, tuple[tuple[str, Any], ...]] = {
-    "learning rate / 10": (("learner.learning_rate", 0.001),),
-    "buffer x 10": (("replay.positions", 1_000_000),),
-    "16 blocks": (("network.blocks", 16),),
+CHANGES: dict[int, dict[str, tuple[tuple[str, Any], ...]]] = {
+    16: {
+        "learning rate / 10": (("learner.learning_rate", 0.001),),
+        "buffer x 10": (("replay.positions", 1_000_000),),
+    },
+    32: {
+        "learning rate / 10": (("learner.learning_rate", 0.001),),
+        "16 blocks": (("network.blocks", 16),),
+    },
 }
-"""One change at a time, to find out which of them wide boards need.
+"""By width, one change at a time, to find out which of them wide boards need.
 
 The thesis suspects the small replay buffer (6.1) at width 16, and too few layers to see the whole board at width 32."""
-WIDE = (16, 32)
+WHERE = {"learning rate / 10": "ours", "buffer x 10": "section 6.1", "16 blocks": "section 5.3.8"}
+"""Where the thesis suspects a reason."""
+WIDE = tuple(CHANGES)
 FATES = ("wins", "draws", "losses")
 
 
@@ -77,7 +84,7 @@ def width_parts(scale: WidthScale, seed: int) -> Sequence[Part]:
         if scale.perfect_games:
             found.append(_against_perfect(scale, seed, repeat))
         for width in scale.fixed:
-            for change, changes in CHANGES.items():
+            for change, changes in CHANGES[width].items():
                 name = "-".join([f"{width}", *filter(str.isalpha, change.replace(" x ", " ").split())])
                 label = changed_label(width, change)
                 found += _growth(scale, seed, repeat, width, label=label, name=name, changes=changes)

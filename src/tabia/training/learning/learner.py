@@ -188,11 +188,12 @@ class Learner:
 def _learn(
     learner: Learner, train_state: TrainState, source: Source, key: Array, learning_rate: Array
 ) -> tuple[TrainState, Losses]:
-    def step(train_state: TrainState, index: Array) -> tuple[TrainState, Losses]:
-        return learn_step(learner, train_state, source, key, index, learning_rate)
+    def step(carry: _Carry, index: Array) -> tuple[_Carry, Losses]:
+        after, losses = learn_step(learner, _from_carry(carry), source, key, index, learning_rate)
+        return _to_carry(learner, after), losses
 
-    train_state, found = jax.lax.scan(step, train_state, jnp.arange(learner.settings.steps))
-    return train_state, jax.tree.map(jnp.mean, found)
+    carry, found = jax.lax.scan(step, _to_carry(learner, train_state), jnp.arange(learner.settings.steps))
+    return _from_carry(carry), jax.tree.map(jnp.mean, found)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -207,14 +208,28 @@ def _learn_many(
 ) -> tuple[TrainState, Losses]:
     """Steps in one program whose number is an argument."""
 
-    def step(index: Array, carry: tuple[TrainState, Losses]) -> tuple[TrainState, Losses]:
-        train_state, losses = learn_step(learner, carry[0], source, key, index, learning_rate)
-        return train_state, jax.tree.map(jnp.add, carry[1], losses)
+    def step(index: Array, carry: tuple[_Carry, Losses]) -> tuple[_Carry, Losses]:
+        after, losses = learn_step(learner, _from_carry(carry[0]), source, key, index, learning_rate)
+        return _to_carry(learner, after), jax.tree.map(jnp.add, carry[1], losses)
 
     like = jax.eval_shape(partial(learn_step, learner), train_state, source, key, first, learning_rate)[1]
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
-    train_state, total = jax.lax.fori_loop(first, first + count, step, (train_state, nothing))
-    return train_state, jax.tree.map(lambda leaf: leaf / count, total)
+    carry, total = jax.lax.fori_loop(first, first + count, step, (_to_carry(learner, train_state), nothing))
+    return _from_carry(carry), jax.tree.map(lambda leaf: leaf / count, total)
+
+
+_Carry = tuple[Variables, Variables | None, optax.OptState, Array]
+"""A train state in a loop. Without a moving average the variables are not carried twice: each step would copy them."""
+
+
+def _to_carry(learner: Learner, train_state: TrainState) -> _Carry:
+    variables, ema, optimizer_state, step = train_state
+    return variables, ema if learner.settings.ema_decay else None, optimizer_state, step
+
+
+def _from_carry(carry: _Carry) -> TrainState:
+    variables, ema, optimizer_state, step = carry
+    return TrainState(variables, variables if ema is None else ema, optimizer_state, step)
 
 
 @partial(jax.jit, static_argnums=0)

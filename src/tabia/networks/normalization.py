@@ -1,0 +1,84 @@
+"""Batch normalization in training, with a gradient of its own that passes over the features only twice.
+
+y = scale * z + bias,  z = (x - mean) / sqrt(var + e)
+
+The gradient of the loss L with respect to x follows from two sums over the batch (Ioffe & Szegedy 2015):
+
+dL/dbias = sum dL/dy,  dL/dscale = sum z dL/dy
+dL/dx = scale / sqrt(var + e) * (dL/dy - dL/dbias / n - z dL/dscale / n)
+
+Axis letters: F features, the last axis; all axes before it are the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+EPSILON = 1e-5
+"""Added to a variance before the square root."""
+
+
+class Normalized(NamedTuple):
+    """Normalized features, and the statistics of their batch."""
+
+    features: Array  # [..., F] in the type of x
+    mean: Array  # float32[F]
+    var: Array  # float32[F]
+
+
+def with_statistics(x: Array, mean: Array, var: Array, scale: Array, bias: Array) -> Array:
+    """The features x [..., F] normalized by this mean and variance, in the type of x."""
+    ratio = lax.rsqrt(var + EPSILON) * scale
+    y = (x.astype(jnp.float32) - along_features(mean, x)) * along_features(ratio, x) + along_features(bias, x)
+    return y.astype(x.dtype)
+
+
+@jax.custom_vjp
+def normalize(x: Array, scale: Array, bias: Array) -> Normalized:
+    """The features x [..., F] with mean `bias` and deviation `scale`; sums are in float32.
+
+    The statistics have no gradient: they are for inference, not for the loss.
+    """
+    return _forward(x, scale, bias)[0]
+
+
+_Saved = tuple[Array, Array, Array, Array]  # x, mean, 1 / sqrt(var + e), scale
+
+
+def _forward(x: Array, scale: Array, bias: Array) -> tuple[Normalized, _Saved]:
+    wide = x.astype(jnp.float32)
+    count = _count(x)
+    mean = jnp.sum(wide, _batch_axes(x)) / count
+    var = jnp.maximum(jnp.sum(wide * wide, _batch_axes(x)) / count - mean * mean, 0.0)
+    return Normalized(with_statistics(x, mean, var, scale, bias), mean, var), (x, mean, lax.rsqrt(var + EPSILON), scale)
+
+
+def _backward(saved: _Saved, gradient: Normalized) -> tuple[Array, Array, Array]:
+    x, mean, inverse, scale = saved
+    dy = gradient.features.astype(jnp.float32)
+    z = (x.astype(jnp.float32) - along_features(mean, x)) * along_features(inverse, x)
+    bias_gradient = jnp.sum(dy, _batch_axes(x))
+    scale_gradient = jnp.sum(dy * z, _batch_axes(x))
+    centered = dy - along_features(bias_gradient / _count(x), x) - z * along_features(scale_gradient / _count(x), x)
+    return (along_features(scale * inverse, x) * centered).astype(x.dtype), scale_gradient, bias_gradient
+
+
+normalize.defvjp(_forward, _backward)
+
+
+def _batch_axes(x: Array) -> tuple[int, ...]:
+    return tuple(range(x.ndim - 1))
+
+
+def _count(x: Array) -> int:
+    return math.prod(x.shape[:-1])
+
+
+def along_features(vector: Array, x: Array) -> Array:
+    """A vector of features [F] in a shape that fits x [..., F]."""
+    return vector.reshape((1,) * (x.ndim - 1) + (-1,))
