@@ -129,6 +129,8 @@ def test_saved_games_continue_and_read_back_as_records(tmp_path: Path) -> None:
 def test_a_hint_names_a_move() -> None:
     result = play("tictactoe", "--against", "human", "--hint", "perfect", says="b2\na2\nhint\n")
     assert "perfect suggests " in result.stdout and "(worth +1.00 to you)" in result.stdout
+    result = play("tictactoe", "--against", "random", says="hint\n")
+    assert "az:tictactoe suggests " in result.stdout, "the best agent, not the opponent"
 
 
 def test_seats_and_moves() -> None:

@@ -57,6 +57,7 @@ def test_a_run_says_which_player_was_measured(look: Look, server: Server) -> Non
         screen.wait_until(f"{player}, in games that start", ".chart-card")
         screen.wait_until(f"a search of {simulations or 16} simulations", ".chart-card")
         assert "agrees with perfect play, with search" in screen.page.inner_text(".stats")
+        screen.open("#/learn").wait_until("with search 100.0% agreement with perfect play", ".run-row")
 
 
 def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) -> None:
