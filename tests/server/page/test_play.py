@@ -243,6 +243,8 @@ def test_a_phone_needs_no_scrolling(look: Look, server: Server) -> None:
     assert boxes and all(box["y"] + box["height"] <= top and box["height"] >= 44 for box in boxes)
     screen.page.click(".who")
     assert screen.page.locator(".side.sheet .level").first.is_visible()
+    screen.page.keyboard.press("Escape")
+    screen.page.wait_for_selector(".side.sheet", state="detached")
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "connect4", "othello", "chinese-checkers", "checkers"])
