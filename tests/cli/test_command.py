@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 import typer
@@ -33,10 +34,14 @@ def test_help_explains_every_option(words: list[str]) -> None:
         assert "Examples:" in result.stdout
 
 
-def test_the_front_page_breaks_no_line_in_80_columns() -> None:
-    """Line breaks of a help text are kept, so a line that is too long leaves a word alone on the next one."""
-    lines = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).stdout.splitlines()
-    assert not [line for line in lines if len(line.split()) == 1 and line.strip().isalpha()]
+@pytest.mark.parametrize("words", [[], ["play"], ["analyze"], ["train"], ["serve"]])
+def test_help_fits_80_columns(words: list[str]) -> None:
+    """Paragraphs are filled: no line has room for the next word. Flags show no type."""
+    text = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).stdout
+    assert "<bool>" not in text
+    lines = [line.removeprefix(" ").rstrip() for line in text.partition("╭")[0].partition(" Examples:")[0].splitlines()]
+    for line, following in pairwise(lines):
+        assert not line or not following or len(f"{line} {following.split()[0]}") > 78, (line, following)
 
 
 @pytest.mark.parametrize(

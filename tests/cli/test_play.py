@@ -71,6 +71,12 @@ def test_with_three_seats_you_come_second_and_see_your_corner_and_the_moves_left
     assert "Scores: Seat 1 (X) 3, Seat 2 (O) 1, Seat 3 (+) 0." in screen
 
 
+def test_a_limit_on_moves_without_progress_is_named() -> None:
+    """In checkers a man's move is progress; the limit on all moves is far away."""
+    screen = play("checkers", "--against", "human", says="10-15\n").stdout
+    assert screen.count("Moves left without progress: 80, 40 of them by Seat") == 2 and "Moves left:" not in screen
+
+
 def test_the_opponent_is_the_best_agent_unless_a_level_or_a_player_is_named() -> None:
     """Connect3 has an agent and no ladder, othello on 6 x 6 has neither."""
     assert "Seat 2 (O): az:connect3\n" in play("connect3").stdout
@@ -129,6 +135,8 @@ def test_saved_games_continue_and_read_back_as_records(tmp_path: Path) -> None:
 def test_a_hint_names_a_move() -> None:
     result = play("tictactoe", "--against", "human", "--hint", "perfect", says="b2\na2\nhint\n")
     assert "perfect suggests " in result.stdout and "(worth +1.00 to you)" in result.stdout
+    result = play("tictactoe", "--against", "random", says="hint\n")
+    assert "az:tictactoe suggests " in result.stdout, "the best agent, not the opponent"
 
 
 def test_seats_and_moves() -> None:

@@ -141,6 +141,31 @@ def test_a_hundred_signals_at_random_moments(tmp_path: Path) -> None:
         assert ended.seconds < (TRAINING_SECONDS if command == "train" else SECONDS), ended
 
 
+SLOW_IMPORT = """
+import sys, time
+
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name == "tabia.core":
+            print("running", flush=True)
+            time.sleep(300)
+
+sys.meta_path.insert(0, Finder)
+"""
+
+
+@pytest.mark.parametrize("start", [("-m", "tabia"), (str(Path(sys.executable).with_name("tabia")),)])
+def test_ctrl_c_while_the_command_is_imported(
+    start: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_IMPORT)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = Process(*start, "games", cwd=tmp_path)
+    process.wait_for("running")
+    ended = process.end(signal.SIGINT)
+    assert (ended.status, ended.stdout, ended.stderr) == (130, "", "tabia: interrupted.\n")
+
+
 LONG_PROGRAM = """
 import jax, sys
 from tabia.cli import interrupts

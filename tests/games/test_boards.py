@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ GAMES = (
     "pgx:hex",
     "pgx:go_9x9",
 )
+NIM = Path(__file__).parents[2] / "examples" / "nim.py"
 
 
 def games(id: str, *, count: int = 2, plies: int = 130) -> list[Session]:
@@ -150,4 +152,6 @@ def test_other_games_are_drawings_with_a_list_of_moves() -> None:
     assert isinstance(view(game), Drawing)
     assert shown["svg"].startswith("<svg")
     assert len(shown["legal"]) == 4
-    assert "pieces" not in shown
+    assert "pieces" not in shown and "text" not in shown
+    nim = Session.start(make(f"{NIM}:Nim"))
+    assert position(nim)["text"] == "a |||\nb ||||\nc |||||" == nim.draw()

@@ -67,6 +67,7 @@ def test_examples(text: str, spec: Spec) -> None:
         ("human", "`tabia play`"),
         ("az", "az needs a network"),
         ("az:no/such/run", "There is no run 'no/such/run'"),
+        ("az:tictacto", "Did you mean tictactoe?"),
         ("az:untrained@best", "untrained has no versions"),
     ],
 )
@@ -74,6 +75,7 @@ def test_error_messages(text: str, message: str) -> None:
     with pytest.raises(TabiaError) as refusal:
         players.make(text, games.make("connect4"))
     assert message in str(refusal.value)
+    assert str(refusal.value).count("connect4-laptop") <= 1, "what is shipped is listed once"
 
 
 def test_players_that_need_a_heuristic_are_refused_without_one() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from tabia.core.errors import TabiaError
+from tabia.games import Game, make
+from tabia.players import perfect
+from tabia.server.catalog.catalog import Catalog
 from tabia.server.web.context import Context
 from tests.server.conftest import play, start, wait
 
@@ -32,6 +37,32 @@ def test_the_catalog_lists_games_with_boards_levels_and_openings(client: TestCli
         for opening in game["openings"]:
             answer = client.get("/api/v1/position", params={"game": game["id"], "moves": opening["moves"]})
             assert answer.status_code == 200 and not answer.json()["position"]["over"]
+
+
+RACE = Path(__file__).parents[2] / "examples" / "race.py"
+
+
+def test_a_faulty_game_is_left_out_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, good = f"{tmp_path / 'faulty.py'}:Race", make(f"{RACE}:Race").id
+    (tmp_path / "faulty.py").write_text(RACE.read_text().replace("{self.target}.", "{1 / 0}."))
+
+    def broken(game: Game) -> bool:
+        if game.id == "othello":
+            raise RuntimeError("no such board")
+        return False
+
+    monkeypatch.setattr(perfect, "is_quick", broken)
+    catalog = Catalog((name, good))
+    assert [game["id"] for game in catalog.to_dict(lambda game, spec: True)] == list(catalog.entries)
+    assert catalog.default == good and "connect4" in catalog.entries
+    assert not {name, "othello"} & set(catalog.entries)
+    warnings = [record.getMessage() for record in caplog.records if record.name == "tabia.server"]
+    assert [warning.split(" is left out: ")[0] for warning in warnings] == [name, "othello"]
+    assert "ZeroDivisionError" in warnings[0] and "faulty.py, line" in warnings[0] and "no such board" in warnings[1]
+    with pytest.raises(TabiaError, match="ZeroDivisionError"):
+        Catalog((name,))
 
 
 def test_two_people_play_a_game_to_its_end(client: TestClient, game: dict[str, Any]) -> None:

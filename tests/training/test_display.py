@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,9 @@ def test_plain_lines_announce_compilation_evaluations_and_checkpoints(watched) -
     assert f"{last['agreement_search']:.1%} search" in against
     assert [line for line in lines if line.endswith("saved")] == ["iteration 2 | saved", "iteration 4 | saved"]
     assert lines[-1].startswith("finished after 4 iterations")
+    page, short = io.StringIO(), replace(watched.training, counters=replace(watched.training.counters, iteration=1))
+    Plain(file=page).on_end(short, "finished")
+    assert page.getvalue().startswith("finished after 1 iteration,")
 
 
 def test_plain_lines_are_limited_in_frequency(watched) -> None:

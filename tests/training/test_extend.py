@@ -73,6 +73,12 @@ def test_minutes_are_added_to_the_time_already_spent(run: RunDirectory) -> None:
     assert training.config.minutes == 0 and training.progress == pytest.approx(4 / 7)
 
 
+def test_minutes_that_are_spent_on_compiling_still_bring_an_iteration(run: RunDirectory) -> None:
+    result = command("resume", run.path, "--minutes", 0.0001)
+    assert result.exit_code == 0 and "finished after 5 iterations" in result.stderr
+    assert [line["iteration"] for line in metrics.read(run)] == [1, 2, 3, 4, 5]
+
+
 def test_an_invalid_extension_is_refused_and_changes_nothing(run: RunDirectory) -> None:
     before = (run.path / "config.toml").read_bytes()
     training = Training.resume(run)

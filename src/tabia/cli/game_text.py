@@ -52,7 +52,9 @@ def moves_left(session: Session) -> str | None:
     game, left = session.game, session.game.moves_left(session.state)
     if left is None or session.over:
         return None
-    return f"Moves left: {left}, {-(-left // game.num_players)} of them by {seat_name(game, session.mover)}."
+    # A nearer limit than that on all moves is one on moves without progress, which a capture may reset.
+    what = "Moves left" if left >= game.max_moves - session.ply else "Moves left without progress"
+    return f"{what}: {left}, {-(-left // game.num_players)} of them by {seat_name(game, session.mover)}."
 
 
 def _with_rating(game: Game, spec: str) -> str:

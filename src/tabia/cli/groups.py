@@ -1,12 +1,14 @@
 """Groups of commands: every TabiaError ends as one sentence on stderr with exit code 2, without a traceback.
 
-A TabiaWarning is one line on stderr, and the command continues.
+A TabiaWarning is one line on stderr, and the command continues. The texts of `--help` fit terminals of any width.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from inspect import cleandoc
 from typing import Any
 
 import typer
@@ -23,6 +25,10 @@ EXIT_REFUSED = 2
 
 class CommandGroup(TyperGroup):
     """A group that reports a TabiaError of any command; other exceptions are bugs and keep their traceback."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        _tidy_help(self)
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -50,6 +56,18 @@ class DefaultCommandGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named or not args else [self.DEFAULT, *args])
+
+
+def _tidy_help(command: Any) -> None:
+    """Let paragraphs wrap at the width of the terminal, and show no type for flags, which take no value."""
+    if command.help:
+        command.help = re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(command.help))  # indented lines are examples
+    names = typer.Context(command, help_option_names=["-h", "--help"])
+    for option in [*command.params, command.get_help_option(names)]:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for nested in getattr(command, "commands", {}).values():
+        _tidy_help(nested)
 
 
 _default_showwarning = warnings.showwarning

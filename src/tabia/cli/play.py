@@ -39,7 +39,7 @@ Number = Annotated[
     int | None, typer.Option(min=1, help="The number of the game in a file with several.", show_default="the last")
 ]
 Hint = Annotated[
-    str | None, typer.Option(metavar="SPEC", help="The player that gives hints.", show_default="your opponent")
+    str | None, typer.Option(metavar="SPEC", help="The player that gives hints.", show_default="the best agent")
 ]
 
 

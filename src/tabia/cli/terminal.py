@@ -21,7 +21,7 @@ from tabia.evaluation import records
 from tabia.evaluation.records import Record, RecordError, RecordFile
 from tabia.games import Game, IllegalMove, Seats, Session, make
 from tabia.games.drawing import SEAT_COLORS, SEAT_MARKS
-from tabia.players import Player
+from tabia.players import Player, ladder
 from tabia.players import make as make_player
 from tabia.players.analysis import analyze_position, follow_session
 from tabia.players.modifiers import Modified
@@ -163,8 +163,9 @@ class Terminal:
             _print("The game is over.")
             return
         if self.hints is None:
-            opponents = [player for player in self.players if player is not None]
-            self.hints = opponents[0] if opponents else make_player("mcts:simulations=400", self.game)
+            best = ladder.opponent(self.game)
+            playing = [player for player in self.players if player is not None and player.spec == best]
+            self.hints = playing[0] if playing else make_player(best, self.game)
         # A hint is the player's best move, so modifiers such as temperature are left out.
         adviser = self.hints.player if isinstance(self.hints, Modified) else self.hints
         found = analyze_position(adviser, self.session.state, self.session.key, self.session.ply)

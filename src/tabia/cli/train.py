@@ -121,7 +121,8 @@ def resume(
         if minutes is not None or iterations is not None:
             training.extend(minutes=minutes or 0.0, iterations=iterations or 0)
         if training.progress >= 1.0:
-            finished = f"{path} is finished: {training.counters.iteration} iterations. Its report: tabia report {path}"
+            done = printing.count(training.counters.iteration, "iteration")
+            finished = f"{path} is finished: {done}. Its report: tabia report {path}"
             typer.echo(f"{finished}{_named_game(training.config)}", err=True)
             typer.echo(_strength(training), err=True)
             typer.echo(

@@ -145,7 +145,8 @@ class Plain(Display):
 
     def on_end(self, training: Training, why: str) -> None:
         counters = training.counters
-        done = f"{counters.iteration:,} iterations, {counters.games:,} games and {span(counters.seconds)}"
+        iterations = f"{counters.iteration:,} iteration{'' if counters.iteration == 1 else 's'}"
+        done = f"{iterations}, {counters.games:,} games and {span(counters.seconds)}"
         self._print(f"{why} after {done}, in {training.run.path}")
 
     def _print(self, text: str) -> None:

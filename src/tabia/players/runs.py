@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 import tabia
 from tabia.core import devices, files
-from tabia.core.errors import did_you_mean
+from tabia.core.errors import did_you_mean, nearest
 from tabia.core.text import plain, quote
 from tabia.core.trust import names_code
 from tabia.games import identity, registry
@@ -165,7 +165,7 @@ def _place(what: str) -> Path:
         raise PlayerError(f"{plain(what)} is not a run: it has neither checkpoints nor {WEIGHTS}.")
     if path is not None and path.exists():
         raise PlayerError(f"{plain(what)} is not a run: it is neither a directory nor a regular file.")
-    hint = f" {did_you_mean(what, shipped())}" if shipped() else ""
+    hint = f" {did_you_mean(what, shipped())}" if nearest(what, shipped()) else ""
     raise PlayerError(
         f"There is no run {quote(what)}: no such directory or file, and no shipped agent of that name "
         f"({_shipped_text()}).{hint}"

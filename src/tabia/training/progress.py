@@ -45,9 +45,16 @@ class Progress:
     """What the loop needs besides the algorithm."""
 
     def __init__(
-        self, training: Training, observers: Sequence[Observer], clock: Clock, ahead: CompileAhead | None
+        self,
+        training: Training,
+        observers: Sequence[Observer],
+        clock: Clock,
+        ahead: CompileAhead | None,
+        *,
+        at_least: int,
     ) -> None:
         self._training, self._observers, self._clock, self._ahead = training, observers, clock, ahead
+        self._at_least = at_least  # iterations of the run, even if compiling has taken all of its time
         self._plan = _plan(training.current)
         self._games = training.counters.games  # at the start of the iteration
         self._accepted = False  # whether the network of this iteration became the champion
@@ -56,7 +63,9 @@ class Progress:
     @property
     def unfinished(self) -> bool:
         """Whether budget is left and the run was not asked to stop."""
-        return self._training.progress < 1.0 and not self._training.stopping
+        training = self._training
+        budget_left = training.progress < 1.0 or training.counters.iteration < self._at_least
+        return budget_left and not training.stopping
 
     @contextmanager
     def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
@@ -143,7 +152,10 @@ class Progress:
 def running(
     training: Training, observers: Sequence[Observer], *, started: float | None, signals: bool, parts: Parts = all_parts
 ) -> Iterator[Progress]:
-    """Lock the run, start the observers, compile the first stage; save and end the run after the block."""
+    """Lock the run, start the observers, compile the first stage; save and end the run after the block.
+
+    A run that has budget left makes at least one iteration, however long it compiles.
+    """
     clock = Clock(training.counters.seconds, time.monotonic() if started is None else started)
     guard, training.phase = training.guard, PREPARING
     with training.run.locked(), guard.lock, _stop_on_signals(training.stopping) if signals else nullcontext():
@@ -151,10 +163,11 @@ def running(
             for observer in observers:
                 observer.on_start(training)
         ahead = None
+        at_least = training.counters.iteration + (training.progress < 1.0)
         if training.progress < 1.0 and not training.config.is_supervised:
             with guard.computing():
                 ahead = compile_ahead(training, clock, parts)
-        progress = Progress(training, observers, clock, ahead)
+        progress = Progress(training, observers, clock, ahead, at_least=at_least)
         if training.config.checkpoints.initial and training.saved < 0:
             save(training, observers)
         with ahead or nullcontext():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from .conftest import Screen, Server
@@ -35,6 +36,28 @@ def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server)
     screen.open(f"#/learn/compare?a={name}&b={name}")
     screen.wait_until("differ only in chance", ".compare")
     assert screen.page.locator(".u-over").count() >= 1
+
+
+def test_a_run_says_which_player_was_measured(look: Look, server: Server) -> None:
+    for name, simulations, player in (
+        ("alone", 0, "The network alone, without search"),
+        ("searching", 32, "The network with 32 simulations per move"),
+    ):
+        folder = server.folder / "runs" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(
+            f'game = "tictactoe"\n[search]\nsimulations = 16\n[evaluation]\nsimulations = {simulations}\n'
+        )
+        match = {"random": {"score": 0.79, "low": 0.66, "high": 0.88, "games": 40}}
+        measured = {"agreement_network": 0.9, "agreement_search": 1.0, "matches": match}
+        (folder / "metrics.jsonl").write_text(json.dumps({"iteration": 40, "seconds": 9.0, **measured}) + "\n")
+        screen = look().open(f"#/learn/{name}")
+        screen.wait_until("79%", ".strength")
+        assert f"{player}, at iteration 40." in screen.page.inner_text(".strength")
+        screen.wait_until(f"{player}, in games that start", ".chart-card")
+        screen.wait_until(f"a search of {simulations or 16} simulations", ".chart-card")
+        assert "agrees with perfect play, with search" in screen.page.inner_text(".stats")
+        screen.open("#/learn").wait_until("with search 100.0% agreement with perfect play", ".run-row")
 
 
 def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) -> None:

@@ -142,11 +142,26 @@ def test_a_piece_can_be_dragged(look: Look, server: Server) -> None:
     assert screen.state["moves"][0]["move"] == "10-15"
 
 
+def colors(screen: Screen, theme: str) -> list[str]:
+    """Background and text of a board that is text, then what the theme has for them."""
+    screen.page.emulate_media(color_scheme=theme)
+    screen.page.wait_for_selector(f'html[data-theme="{theme}"]')
+    return screen.page.evaluate(
+        """() => {
+            const of = (element, name) => getComputedStyle(element)[name], card = document.querySelector(".card");
+            const board = document.querySelector(".board.text"), line = board.querySelector("text");
+            return [of(board, "backgroundColor"), of(line, "fill"), of(card, "backgroundColor"), of(card, "color")];
+        }"""
+    )
+
+
 def test_an_own_game_is_played_with_buttons_and_text(look: Look, server: Server) -> None:
     game = next(entry["id"] for entry in server.get("catalog")["games"] if "nim.py" in entry["id"])
     assert str(ROOT) in game or "nim.py" in game
     screen = look().open_game(server.game(game, (None, None)))
-    assert screen.page.locator("img.board").count() == 1
+    seen = {theme: colors(screen, theme) for theme in ("light", "dark")}
+    assert all(background == surface and text == ink for background, text, surface, ink in seen.values())
+    assert seen["light"] != seen["dark"] and not screen.violations()
     screen.page.click('.drawing-moves button:text-is("a3")')
     screen.page.wait_for_selector('.play[data-ply="1"]')
     screen.page.fill(".drawing-moves input", "b4")
@@ -228,6 +243,8 @@ def test_a_phone_needs_no_scrolling(look: Look, server: Server) -> None:
     assert boxes and all(box["y"] + box["height"] <= top and box["height"] >= 44 for box in boxes)
     screen.page.click(".who")
     assert screen.page.locator(".side.sheet .level").first.is_visible()
+    screen.page.keyboard.press("Escape")
+    screen.page.wait_for_selector(".side.sheet", state="detached")
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "connect4", "othello", "chinese-checkers", "checkers"])

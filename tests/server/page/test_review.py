@@ -133,6 +133,7 @@ def test_explain_shows_network_search_and_truth(look: Look, server: Server) -> N
     screen.page.wait_for_selector(".tree .node", timeout=90_000)
     visits = total(screen)
     assert visits == total_of(server, 64)
+    screen.wait_until("After 64 simulations: the share of each move.", ".way-card")
     screen.page.fill('input[aria-label="Simulations"]', "3")
     wanted = total_of(server, 8)
     until = time.monotonic() + 120

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tabia.games import drawing
 from tabia.games.boards.board import BoardView, Drawing, on_host
 from tabia.games.boards.views import view
 from tabia.games.moves import legal_names
@@ -34,8 +35,14 @@ def _drawn(session: Session) -> dict[str, Any]:
         "legal": [{"action": action, "move": name, "path": [], "targets": []} for action, name in moves.items()],
         "last": None,
         "line": None,
-        "svg": session.svg(),
+        **_picture(session),
     }
+
+
+def _picture(session: Session) -> dict[str, str]:
+    """The picture; of a game that only draws text also the text, which a page can show in its own colors."""
+    svg, text = session.svg(), session.draw()
+    return {"svg": svg, "text": text} if svg == drawing.text_svg(text) else {"svg": svg}
 
 
 def _on_cells(board: BoardView, session: Session) -> dict[str, Any]:

@@ -1,17 +1,20 @@
 """The games and agents that the operator allows: everything a client may name is looked up here.
 
-Games are those with shipped agents and those named on the command line. Only this module turns an agent's id into a
-player's spec.
+Games are those with shipped agents and those named on the command line. A faulty one is left out with a warning that
+names it, so that the others can be played. Only this module turns an agent's id into a player's spec.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from tabia.core.errors import TabiaError
@@ -26,6 +29,7 @@ from tabia.server.catalog.versions import Chosen, Version
 from tabia.server.errors import NotFound
 from tabia.server.play.seats import Card
 
+_log = logging.getLogger("tabia.server")
 SHOWN = (
     "connect4",
     "tictactoe",
@@ -158,19 +162,37 @@ class Catalog:
     ) -> None:
         self._runs, self._allowed = runs, allowed
         self.entries: dict[str, Entry] = {}
+        self._faults: dict[str, str] = {}  # why games are left out, by id
         for name in named:
-            entry = Entry(make(name), allowed)
-            self.entries[entry.game.id] = entry
+            self._add(make(name))
+        if named and not self.entries:  # the page would show only games that nobody asked for
+            raise TabiaError(" ".join(f"{game} cannot be played here: {why}" for game, why in self._faults.items()))
         for name in SHOWN if allowed.shown or not named else ():
             if name not in self.entries:
-                self._add(name)
+                self._add_shown(name)
+        for game, why in self._faults.items():
+            _log.warning("%s is left out: %s", game, why)
+        if not self.entries:
+            raise TabiaError("There is no game to play here; the lines above say why.")
         self.default = next(iter(self.entries))
 
-    def _add(self, id: str) -> None:
+    def _add(self, game: Game) -> None:
+        """Add a game if all that the page asks about it can be answered."""
+        entry = Entry(game, self._allowed)
         try:
-            self.entries[id] = Entry(make(id), self._allowed)
+            entry.to_dict(list(entry.agents.values()), lambda spec: False)
+        except Exception as error:
+            self._faults[game.id] = _reason(error)
+        else:
+            self.entries[game.id] = entry
+
+    def _add_shown(self, id: str) -> None:
+        try:
+            self._add(make(id))
         except TabiaError:  # the library that it needs is not installed
             return
+        except Exception as error:
+            self._faults[id] = _reason(error)
 
     def game(self, id: str) -> Entry:
         """A game by its id."""
@@ -227,12 +249,30 @@ class Catalog:
 
     def to_dict(self, ready: Callable[[Game, str], bool]) -> list[dict[str, Any]]:
         """The games for JSON."""
-        return [
-            entry.to_dict(self.agents(entry.game), lambda spec, game=entry.game: ready(game, spec))  # type: ignore[misc]
-            for entry in self.entries.values()
-        ]
+        found = []
+        for entry in self.entries.values():
+            try:
+                found.append(entry.to_dict(self.agents(entry.game), partial(ready, entry.game)))
+            except Exception as error:
+                if entry.game.id not in self._faults:  # the page asks often
+                    self._faults[entry.game.id] = _reason(error)
+                    _log.warning("%s is left out: %s", entry.game.id, _reason(error))
+        return found
 
 
 def _short_title(game: Game) -> str:
     """A few words for people: the class of a user's own game, or how its title begins."""
     return game.id.rpartition(":")[2] if names_code(game.id) else re.split("[:,.]", game.title)[0]
+
+
+def _reason(error: Exception) -> str:
+    """Why a game cannot be shown; for an error that Tabia does not know, with the line that raised it.
+
+    >>> _reason(TabiaError("It has no moves."))
+    'It has no moves.'
+    """
+    if isinstance(error, TabiaError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}."

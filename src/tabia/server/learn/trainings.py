@@ -142,9 +142,9 @@ class Trainings:
         lost = sum(proof["lost"] for proof in proofs)
         lines = sum(proof["lines"] for proof in proofs)
         text = (
-            f"Proved: none of {lines:,} lines of moves beats this network."
+            f"Proved: none of {lines:,} lines of moves from the start beats the network alone, without search."
             if not lost
-            else f"{lost:,} of {lines:,} lines of moves still beat this network."
+            else f"{lost:,} of {lines:,} lines of moves from the start still beat the network alone, without search."
         )
         return {"proved": not lost, "seats": proofs, "text": text}
 

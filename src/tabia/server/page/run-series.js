@@ -39,6 +39,21 @@ export function seriesName(name) {
   return known[name] ?? name.replace(/^matches\./, "against ").replace(/\.score$/, "").replace(/_per_second$/, "").replaceAll("_", " ");
 }
 
+/** Who plays the matches of a run: its network, alone or with a search. @param {Record<string, any>} settings */
+export function evaluated(settings) {
+  const simulations = settings["evaluation.simulations"];
+  if (typeof simulations !== "number") return "The network";
+  return simulations ? `The network with ${simulations} simulations per move` : "The network alone, without search";
+}
+
+/** Which player the curves of a chart are about, where that matters. @param {string} title @param {Record<string, any>} settings */
+export function chartNote(title, settings) {
+  if (title === "Score against opponents") return `${evaluated(settings)}, in games that start after a few random moves.`;
+  const simulations = settings["evaluation.simulations"] || settings["search.simulations"];
+  if (title === "Agreement with perfect play" && simulations) return `The network alone, and with a search of ${simulations} simulations per move.`;
+  return "";
+}
+
 /** Series grouped into charts; the rest comes last, each on its own. @param {Record<string, Series>} all */
 export function grouped(all) {
   const names = Object.keys(all).filter((name) => !COUNTERS.includes(name) && all[name].y.some((value) => typeof value === "number"));
@@ -73,8 +88,8 @@ const TILES = [
   ["total_games", "games played", count],
   ["games_per_second", "games per second", figure],
   ["positions_per_second", "positions per second", figure],
-  ["agreement_search", "agrees with perfect play", (value) => percentage(value)],
-  ["agreement_network", "agrees, network alone", (value) => percentage(value)],
+  ["agreement_search", "agrees with perfect play, with search", (value) => percentage(value)],
+  ["agreement_network", "agrees with perfect play, network alone", (value) => percentage(value)],
   ["elo", "Elo", count],
   ["draws", "draws in self-play", percent],
   ["game_length", "moves per game", figure],

@@ -91,12 +91,13 @@ class LegalAnswer(Answer):
 
 
 class PositionAnswer(Answer):
-    """A position: pieces on cells, or an SVG picture."""
+    """A position: pieces on cells, or an SVG picture; `text` is there if the picture shows only text."""
 
     pieces: list[int] | None = None
     kings: list[int] | None = None
     flipped: list[int] | None = None
     svg: str | None = None
+    text: str | None = None
     legal: list[LegalAnswer]
     last: list[int] | None
     line: list[int] | None

@@ -115,8 +115,8 @@ class Explain extends Element {
         <button type="button" ?disabled=${!this.moves.length} @click=${() => this.go([])}>${icon("first")} Start</button><a class="button" href=${href("review", "", { g: game.id, m: moveText(this.moves) || " " })}>${icon("search")} Review</a></form>
       <p class="line" aria-live="polite">${this.message || (this.busy ? "Looking …" : "Play on any of the boards to go on from here.")}</p>
       <div class="ways">
-        ${this.way("The network", found && !found.network ? "The agent of this game has no network." : "What it thinks at first sight: one look, no search.", found?.network, "policy")}
-        ${this.way("The search", html`After <b>${count(STEPS[this.step])}</b> ${STEPS[this.step] === 1 ? "simulation" : "simulations"}.`, found?.search, "visits", this.slider())}
+        ${this.way("The network", found && !found.network ? "The agent of this game has no network." : "One look, no search: how likely it finds each move.", found?.network, "policy")}
+        ${this.way("The search", html`After <b>${count(STEPS[this.step])}</b> ${STEPS[this.step] === 1 ? "simulation" : "simulations"}: the share of each move.`, found?.search, "visits", this.slider())}
         ${game.exact ? this.way("The truth", hidden ? html`<button class="plain" @click=${() => prefer({ exact: true })}>Reveal the exact results</button>` : "Perfect play, from a solver.", hidden ? null : found?.exact, "exact") : this.way("The truth", "No solver knows this game.", null, "exact")}
       </div>
       ${found && !position.over ? html`<div class="below-ways"><section class="card"><h2>The search tree</h2>${searchTree(found.tree)}<p class="soft small gap-top">Value: the expected score of the seat that plays the move. Moves with few visits show none.</p></section>

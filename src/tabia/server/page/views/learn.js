@@ -127,7 +127,7 @@ class Learn extends Element {
   row(run) {
     const isPicked = this.picked.includes(run.name);
     const pick = () => { this.picked = isPicked ? this.picked.filter((name) => name !== run.name) : [...this.picked, run.name].slice(-2); };
-    const facts = [run.recipe, run.iteration ? `iteration ${run.iteration}` : "", run.minutes ? duration(60 * run.minutes) : "", typeof run.agreement === "number" ? `${(100 * run.agreement).toFixed(1)}% agreement` : ""].filter(Boolean);
+    const facts = [run.recipe, run.iteration ? `iteration ${run.iteration}` : "", run.minutes ? duration(60 * run.minutes) : "", typeof run.agreement === "number" ? `with search ${(100 * run.agreement).toFixed(1)}% agreement with perfect play` : ""].filter(Boolean);
     return html`<li class="card run-row"><input type="checkbox" aria-label="Compare ${run.name}" .checked=${isPicked} @change=${pick}>
       <a href=${href("learn", run.name)}><b>${run.name}</b><small>${catalogGame(run.game)?.name ?? run.game} · ${facts.join(" · ")}</small>${run.problem ? html`<small class="problem">${run.problem}</small>` : nothing}</a>
       ${typeof run.progress === "number" && !ENDED.includes(run.state) ? html`<progress max="1" value=${run.progress} aria-label="Progress">${percent(run.progress)}</progress>` : nothing}

@@ -44,6 +44,7 @@ class Play extends Element {
       { keys: [" "], label: "Let the agent move now", run: () => this.now() },
       { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
       { keys: ["e"], label: "Show the expected score", run: () => prefer({ bar: !store.prefs.bar }) },
+      ...(this.sheet ? [{ keys: ["Escape"], label: "Close the list of opponents", run: () => { this.sheet = false; } }] : []),
     ]);
   }
 

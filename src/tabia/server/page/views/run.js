@@ -4,7 +4,7 @@ import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
-import { curves, derived, extended, grouped, seriesName, tiles } from "../run-series.js";
+import { chartNote, curves, derived, evaluated, extended, grouped, seriesName, tiles } from "../run-series.js";
 import { game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { duration, percent } from "../words.js";
 import { chips } from "../components/parts.js";
@@ -146,7 +146,11 @@ class Run extends Element {
     const series = derived(run.series ?? {});
     const { groups, rest } = grouped(series);
     const span = Math.max(0, ...Object.values(series).map((curve) => (time ? curve.seconds : curve.x).at(-1) ?? 0));
-    const chart = (/** @type {string} */ title, /** @type {string} */ unit, /** @type {string[]} */ names, height = 180) => html`<section class="card chart-card"><h2>${title}</h2>
+    const note = (/** @type {string} */ title) => {
+      const text = chartNote(title, run.settings ?? {});
+      return text ? html`<p class="soft small">${text}</p>` : nothing;
+    };
+    const chart = (/** @type {string} */ title, /** @type {string} */ unit, /** @type {string[]} */ names, height = 180) => html`<section class="card chart-card"><h2>${title}</h2>${note(title)}
       <tabia-chart .curves=${curves(series, names, time)} .label=${title} .unit=${unit} .time=${time} .span=${span} .height=${height} @pick=${(/** @type {CustomEvent} */ event) => this.pick(event.detail)}></tabia-chart></section>`;
     return html`<div class="run"><section class="stack">
         <div class="status"><h1>${game?.name ?? run.game}: ${run.name}</h1><span class="soft"><span class="state ${run.state}">${run.state}</span> ${this.progressText(run)}</span></div>
@@ -189,7 +193,7 @@ class Run extends Element {
       <div class="actions">${!mayAct ? nothing : isLive ? html`<button ?disabled=${this.busy} @click=${() => this.act("stop")}>${icon("stop")} Stop and save</button>` : run.state === "stopped" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume")}>${icon("play")} Resume</button>` : run.state === "finished" ? html`<button ?disabled=${this.busy} @click=${() => this.act("resume", { minutes: 5 })}>${icon("play")} Train 5 more minutes</button>` : nothing}
         <a class="button" href=${href("learn")}>All runs</a></div>
       ${PROVABLE.includes(run.game) ? html`<div class="proof"><b>${this.proof ? (this.proof.proved === true ? "Proven unbeatable" : this.proof.proved === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
-        <p class="soft">${this.proof?.text ?? "Every line of play is tried against the network alone. If none wins, it is proven unbeatable."}</p>
+        <p class="soft">${this.proof?.text ?? "Every line of play from the start is tried against the network alone, without search. If none wins, it is proven unbeatable."}</p>
         ${!isLive && !this.proof && (mayAct || !isShared()) ? html`<button @click=${this.prove}>${icon("check")} Prove it</button>` : nothing}</div>` : nothing}
       ${settings.length ? html`<details><summary>Settings</summary><div class="scroll"><table>${settings.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${Array.isArray(value) ? value.join(", ") : String(value)}</td></tr>`)}</table></div></details>` : nothing}</section>`;
   }
@@ -197,7 +201,9 @@ class Run extends Element {
   /** @param {any} run */
   strength(run) {
     if (!Array.isArray(run.strength) || !run.strength.length) return nothing;
-    return html`<section class="card"><h2>Measured strength</h2><div class="scroll"><table><tr><th>Opponent</th><th>Score</th><th>Games</th></tr>
+    const iteration = Math.max(...run.strength.map((/** @type {any} */ row) => row.iteration));
+    return html`<section class="card strength"><h2>Measured strength</h2>
+      <p class="soft small">${evaluated(run.settings ?? {})}, at iteration ${iteration}. Every game starts after a few random moves and is played from every seat. Some of these positions may be lost already, so even perfect play can score less than 100%.</p><div class="scroll"><table><tr><th>Opponent</th><th>Score</th><th>Games</th></tr>
       ${run.strength.map((/** @type {any} */ row) => html`<tr><td>${row.name ?? row.opponent}</td><td>${percent(row.score)} <span class="soft small">${row.low !== undefined ? `${percent(row.low)} to ${percent(row.high)}` : ""}</span></td><td>${row.games ?? ""}</td></tr>`)}</table></div></section>`;
   }
 }
