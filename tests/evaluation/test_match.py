@@ -306,3 +306,22 @@ def test_a_tournament_pairs_the_nearest_and_can_be_resumed() -> None:
         assert play_tournament(tournament, done=stopped) == whole
     with pytest.raises(MatchError, match="different players"):
         Tournament(CONNECT3, (RANDOM, RANDOM))
+
+
+def test_pairings_of_a_tournament_are_played_side_by_side() -> None:
+    """A player moves in the games of all its pairings at once; openings and seatings are those of single matches."""
+    players = (First(CONNECT3), RANDOM, GREEDY)
+    tournament = Tournament(CONNECT3, players, games=20, seed=4, batch=60)
+    assert [len(group) for group in tournament.groups] == [3]
+    ASKED.clear()
+    records = play_tournament(tournament)
+    plies = [ply for _, ply in ASKED]
+    assert len(set(plies)) == len(plies) and max(size for size, _ in ASKED) > 16  # one call per ply, more than a match
+    apart = [replace(tournament, batch=20), replace(tournament, batch=59)]
+    assert [[len(group) for group in one.groups] for one in apart] == [[1, 1, 1], [2, 1]]
+    for one in apart:
+        assert [_started(record) for record in play_tournament(one)] == [_started(record) for record in records]
+
+
+def _started(record: Record) -> tuple[object, ...]:
+    return record.players, record.round, record.seed, record.moves[: record.opening]

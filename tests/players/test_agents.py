@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -61,6 +63,18 @@ def test_agents_are_refused_for_other_rules(name: str) -> None:
     game = games.make(f"{trained_on},rules=people")
     with pytest.raises(players.PlayerError, match=f"contains a network for {trained_on}, not for {game.id}"):
         runs.load(game, runs.weights_file(name))
+
+
+def test_players_compute_in_half_precision_where_it_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, agent = games.make("tictactoe"), players.make("network:tictactoe", games.make("tictactoe")).agent
+    assert agent.playing is agent.parameters  # on a CPU
+    monkeypatch.setattr(runs, "inference_type", lambda: jnp.dtype(jnp.float16))
+    half = replace(agent)
+    types = {layer.name: half.playing[layer.name]["kernel"].dtype for layer in half.network.layers}
+    assert types == {layer.name: jnp.float32 if layer.exact else jnp.float16 for layer in half.network.layers}
+    board = half.network.observe(game, game.init(jax.random.key(0)))[None]
+    for one, other in zip(*(agent.network.forward(held, board) for held in (half.playing, agent.playing)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.02, atol=0.02)  # eleven bits, through three layers
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tabia import games, players
 from tabia.cli.main import app
-from tabia.evaluation.match import Match
+from tabia.evaluation.match import Match, check_batch
 from tabia.evaluation.rounds import MatchError
 from tabia.evaluation.tournament import Tournament
 from tabia.networks.presets import mlp
@@ -102,6 +102,23 @@ def test_match_error_names_a_batch_that_fits() -> None:
         Match(GAME, pair, games=100, batch=2 * int(found[1]))
     with pytest.raises(MatchError, match="A batch of"):
         _ = Tournament(GAME, pair, games=100).matches
+
+
+def test_pairings_join_only_if_their_players_have_memory_for_all_games() -> None:
+    searcher = players.make("mcts:simulations=20000", GAME)
+    others = [players.make(spec, GAME) for spec in ("random", "greedy")]
+    fits = next(games for games in range(64, 0, -2) if _has_memory(searcher, games))
+    small = Tournament(GAME, (searcher, *others), games=fits // 4, batch=256)
+    large = Tournament(GAME, (searcher, *others), games=fits, batch=256)
+    assert [len(group) for group in small.groups] == [3] and len(large.groups) > 1
+
+
+def _has_memory(player: players.Player, games: int) -> bool:
+    try:
+        check_batch(player, games)
+    except MatchError:
+        return False
+    return True
 
 
 def test_matches_with_too_many_games_are_refused() -> None:

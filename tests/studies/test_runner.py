@@ -15,10 +15,12 @@ from tabia.evaluation.records import load
 from tabia.studies import report, results, runner
 from tabia.studies.directory import LOCK, StudyDirectory
 from tabia.studies.estimates import StudyError, exact
+from tabia.studies.figures import draw
 from tabia.studies.matches import RECORDS
 from tabia.studies.part import Measurement, Outcome
 from tabia.studies.plots import Curve, Figure
 from tabia.studies.study import Scale
+from tabia.studies.verdicts import Published
 
 from .toy_study import GAMES, STUDY
 
@@ -201,6 +203,15 @@ def test_the_report_counts_the_seeds_that_were_run(tmp_path: Path) -> None:
     assert results.seeds_shown(study.figures[0], found) == "2 seeds"
     lines = list(csv.DictReader(written[0].read_text().splitlines()))
     assert [lines[0][name] for name in report.PROGRESS] == ["3", "6", "2", "3"]
+
+
+def test_a_figure_has_no_place_for_what_is_not_measured() -> None:
+    points = tuple((name, name) for name in ("measured", "missing", "published"))
+    shown = Figure(name="one", title="One", x="", y="", curves=(Curve("curve", points),), joined=False)
+    found = {"measured": exact("measured", 1.0)}
+    drawn = draw(shown, found, {}, [Published("published", 2.0, "")], scale="", authors="Someone")
+    assert drawn is not None
+    assert b"measured" in drawn and b"published" in drawn and b"missing" not in drawn
 
 
 def test_without_matplotlib_only_the_figures_are_missing(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:

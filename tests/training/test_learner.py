@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -150,6 +150,17 @@ def test_as_many_steps_as_an_argument_says(train_state, buffer, steps) -> None:
     for name, mean in losses.to_dict().items():
         expected = np.mean([found.to_dict()[name] for _, found in steps[1:4]])
         assert mean == pytest.approx(expected, rel=1e-4) and means.to_dict()[name] == pytest.approx(expected, rel=1e-4)
+
+
+def test_without_a_moving_average_the_new_variables_play(train_state, buffer) -> None:
+    made = replace(plan().learner, settings=replace(plan().learner.settings, ema_decay=0.0))
+    key, rate = jax.random.key(2), jnp.float32(LEARNING_RATE)
+    one, _ = learner._learn_many(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(2))
+    other = _copied(train_state)
+    for index in range(2):
+        other, _ = learner._learn_step(made, other, buffer, key, jnp.int32(index), rate)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one, other)
+    jax.tree.map(np.testing.assert_array_equal, one.ema, one.variables)
 
 
 def test_epochs_learn_the_sample(train_state, buffer) -> None:

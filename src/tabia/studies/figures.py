@@ -7,7 +7,8 @@ color. Of a series, the lines of several seeds are solid, dashed and dotted, in 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tabia.core import plotting
@@ -39,6 +40,7 @@ def draw(
         drawing = Drawing(figsize=(7, 4.4), layout="constrained")
         axes = drawing.subplots()
         known = {one.key: one for one in published}
+        figure = _with_points(figure, values.keys() | known.keys())
         for number, curve in enumerate(figure.curves):
             _curve(axes, figure, curve, number, values, known, authors)
         for number, one in enumerate(figure.series):
@@ -46,6 +48,14 @@ def draw(
         _lines(axes, figure, authors)
         _finish(drawing, axes, figure, scale)
         return plotting.content(drawing, format)
+
+
+def _with_points(figure: Figure, keys: Collection[str]) -> Figure:
+    """The figure without points that have none of these keys, so that no word on the axis is empty."""
+    curves = (
+        replace(curve, points=tuple(point for point in curve.points if point[1] in keys)) for curve in figure.curves
+    )
+    return replace(figure, curves=tuple(curves))
 
 
 def _curve(

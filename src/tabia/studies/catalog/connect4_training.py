@@ -316,7 +316,8 @@ STUDY = Study(
         "The text of the thesis names MCTS(200), MCTS(400) and MCTS(600) as opponents; its table, which is used here, "
         "MCTS(400), MCTS(800) and MCTS(1200). They select by UCT as in the authors' published code: C is sqrt 2 on "
         "values from 0 to 1, and an untried move has the lowest value. The thesis trained on ten processes and an RTX "
-        "3060 Ti, so minutes compare machines and programs, not algorithms.",
+        "3060 Ti, so minutes compare machines and programs, not algorithms. Our recipe "
+        "trained while other programs used the same GPU.",
         "Moving second, the agent wins more often here than in the thesis, most of all against MCTS(1200). Two matches "
         "look for the reason in what the thesis does not say: noise at the root of the agent's search, as in "
         "self-play, and opponents that keep their tree from move to move. "
