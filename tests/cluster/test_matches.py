@@ -89,14 +89,14 @@ def test_a_sequential_test_stops_at_the_same_round() -> None:
     assert len(launcher.played) < len(planned.batches)
 
 
-def test_a_tournament_over_actors_is_the_local_tournament() -> None:
+@pytest.mark.parametrize(("batch", "finished"), [(8, 20), (24, 24)])  # a match in two batches; two matches in one
+def test_a_tournament_over_actors_is_the_local_tournament(batch: int, finished: int) -> None:
     players = tuple(make_player(spec, GAME) for spec in ("random", "minimax:depth=1", "random:epsilon=0.5"))
-    planned = Tournament(game=GAME, players=players, games=12, batch=8, seed=3)
+    planned = Tournament(game=GAME, players=players, games=12, batch=batch, seed=3)
     expected = play_tournament(planned)
-    half = expected[:20]  # a match of 12 games, and a batch of the next
-    for done in ([], half):
+    for done in ([], expected[:finished]):
         with in_process(BatchWork, lineup_of(planned.matches), dies=lambda number: number == 2) as (run, _, _):
-            played = play_matches(planned.matches, run, done=done)
+            played = play_matches(planned.matches, run, batches=planned.batches, done=done)
         assert [record for one in played for record in one.records] == expected
 
 

@@ -312,13 +312,13 @@ def test_pairings_of_a_tournament_are_played_side_by_side() -> None:
     """A player moves in the games of all its pairings at once; openings and seatings are those of single matches."""
     players = (First(CONNECT3), RANDOM, GREEDY)
     tournament = Tournament(CONNECT3, players, games=20, seed=4, batch=60)
-    assert [len(group) for group in tournament.groups] == [3]
+    assert [len(pieces) for pieces in tournament.batches] == [3]
     ASKED.clear()
     records = play_tournament(tournament)
     plies = [ply for _, ply in ASKED]
     assert len(set(plies)) == len(plies) and max(size for size, _ in ASKED) > 16  # one call per ply, more than a match
     apart = [replace(tournament, batch=20), replace(tournament, batch=59)]
-    assert [[len(group) for group in one.groups] for one in apart] == [[1, 1, 1], [2, 1]]
+    assert [[len(pieces) for pieces in one.batches] for one in apart] == [[1, 1, 1], [2, 1]]
     for one in apart:
         assert [_started(record) for record in play_tournament(one)] == [_started(record) for record in records]
 

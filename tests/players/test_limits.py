@@ -110,7 +110,7 @@ def test_pairings_join_only_if_their_players_have_memory_for_all_games() -> None
     fits = next(games for games in range(64, 0, -2) if _has_memory(searcher, games))
     small = Tournament(GAME, (searcher, *others), games=fits // 4, batch=256)
     large = Tournament(GAME, (searcher, *others), games=fits, batch=256)
-    assert [len(group) for group in small.groups] == [3] and len(large.groups) > 1
+    assert [len(pieces) for pieces in small.batches] == [3] and len(large.batches) > 1
 
 
 def _has_memory(player: players.Player, games: int) -> bool:

@@ -16,6 +16,7 @@ from tabia.cli.printing import count
 
 if TYPE_CHECKING:
     from tabia.evaluation import Match, PlayedMatch, Record, Recorder, Tournament
+    from tabia.evaluation.match import Piece
 
 
 def play_recorded(planned: Tournament, out: Path | None, *, ray: str | None, actors: int | None) -> list[Record]:
@@ -25,7 +26,7 @@ def play_recorded(planned: Tournament, out: Path | None, *, ray: str | None, act
     check_actors(ray, actors)
     with saving(Recorder(out, "tournament", planned.settings)) as recorder:
         if ray is not None:
-            matches = play_on_cluster(planned.matches, recorder, ray, actors)
+            matches = play_on_cluster(planned.matches, recorder, ray, actors, batches=planned.batches)
             records = [record for played in matches for record in played.records]
         else:
             with games_bar(planned.total) as show:
@@ -36,12 +37,20 @@ def play_recorded(planned: Tournament, out: Path | None, *, ray: str | None, act
     return records
 
 
-def play_on_cluster(matches: Sequence[Match], recorder: Recorder, ray: str, actors: int | None) -> list[PlayedMatch]:
+def play_on_cluster(
+    matches: Sequence[Match],
+    recorder: Recorder,
+    ray: str,
+    actors: int | None,
+    *,
+    batches: Sequence[Sequence[Piece]] | None = None,
+) -> list[PlayedMatch]:
     """Play matches of one game in batches on the actors of a cluster."""
     from tabia.cli.jobs import job_actors
     from tabia.cluster.matches import BatchWork, lineup_of, play_matches
 
-    lineup, jobs = lineup_of(matches), sum(len(match.batches) for match in matches)
+    lineup = lineup_of(matches)
+    jobs = sum(len(match.batches) for match in matches) if batches is None else len(batches)
     if actors is not None and jobs < actors:
         typer.echo(
             f"{count(jobs, 'batch', 'batches')} of games for {actors} actors; a smaller --batch would use all of them.",
@@ -52,7 +61,12 @@ def play_on_cluster(matches: Sequence[Match], recorder: Recorder, ray: str, acto
         job_actors(ray, actors, BatchWork, lineup, games=(lineup.game,), jobs=jobs) as run,
     ):
         return play_matches(
-            matches, run, done=recorder.records, watch=recorder.update, progress=lambda games: bar(int(games))
+            matches,
+            run,
+            batches=batches,
+            done=recorder.records,
+            watch=recorder.update,
+            progress=lambda games: bar(int(games)),
         )
 
 

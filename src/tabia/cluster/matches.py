@@ -15,17 +15,15 @@ from typing import NamedTuple
 from tabia.cluster.jobs import Job, Report, Runner
 from tabia.cluster.lineup import Lineup, make_lineup, received
 from tabia.evaluation.batch import GameBatch, GameInProgress, Incident
-from tabia.evaluation.match import GameKey, Match, PlayedMatch, RoundCounter, Watch, batch_key, by_game, unplayed_games
+from tabia.evaluation.match import GameKey, Match, Piece, PlayedMatch, RoundCounter, Watch, batch_key, by_game, games_of
 from tabia.evaluation.records import Record
-from tabia.evaluation.tournament import by_pairing
 
 
 class BatchSpec(NamedTuple):
     """A batch of games to play, some of them perhaps partly played."""
 
-    players: tuple[int, ...]  # places in the lineup
-    games: tuple[GameInProgress, ...]
-    seed: int  # of the match
+    games: tuple[GameInProgress, ...]  # with players by their places in the lineup
+    seed: int  # of its first match
     first: int  # the number of its first round, counted from 0
     smallest: int  # the fewest positions per call of a player
 
@@ -46,9 +44,8 @@ class BatchWork:
 
     def run(self, spec: BatchSpec, report: Report) -> PlayedBatch:
         """Play the games to their end."""
-        players = [self._players[place] for place in spec.players]
         key = batch_key(spec.seed, spec.first)
-        batch = GameBatch(self._game, players, spec.games, key, smallest=spec.smallest)
+        batch = GameBatch(self._game, self._players, spec.games, key, smallest=spec.smallest)
         while not batch.over:
             batch.step()
             report(sum(game.record.finished for game in batch.games) / len(batch.games))
@@ -68,16 +65,18 @@ def play_matches(
     matches: Sequence[Match],
     run: Runner,
     *,
+    batches: Sequence[Sequence[Piece]] | None = None,
     done: Sequence[Record] = (),
     watch: Watch = lambda records: None,
     progress: Callable[[float], None] = lambda games: None,
 ) -> list[PlayedMatch]:
     """Play matches of one game, or the rest of them after the games `done`.
 
-    `watch` receives all records so far after each batch, in order; `progress` the number of games played, fractions
-    of batches included. A sequential test ends the match as soon as it is decided.
+    `batches` are by default those of each match; those of a tournament may have games of several matches. `watch`
+    receives all records so far after each batch, in order; `progress` the number of games played, fractions of batches
+    included. A sequential test ends the match as soon as it is decided.
     """
-    plans, places = _plans(matches, done), {spec: place for place, spec in enumerate(_specs(matches))}
+    plans, specs = _plans(matches, batches, done), _specs(matches)
     left = {plan.name: plan for plan in plans if not plan.over}
 
     def observe(running: Mapping[str, float]) -> None:
@@ -85,24 +84,25 @@ def play_matches(
         progress(sum(plan.count for plan in plans if plan.over) + partly)
 
     if not _is_decided(matches, plans):
-        jobs = [Job(name, partial(plan.spec, places)) for name, plan in left.items()]
+        jobs = [Job(name, partial(plan.spec, specs)) for name, plan in left.items()]
         with closing(run(jobs, observe)) as results:
             for name, played in results:
                 left[name].records, left[name].incidents = list(played.records), played.incidents
                 watch([record for plan in plans for record in plan.records])
                 if _is_decided(matches, plans):
                     break
-    return [_counted(match, plans, number) for number, match in enumerate(matches)]
+    return [_counted(match, plans) for match in matches]
 
 
 class _Plan:
-    """One batch of a match, and what has been played of it."""
+    """One batch, and what has been played of it."""
 
-    def __init__(self, number: int, match: Match, rounds: range, pending: Mapping[GameKey, Record]) -> None:
-        self.number, self._match, self._rounds, self._pending = number, match, rounds, pending
-        self.name = f"match {number + 1}, round {rounds.start + 1}"
-        self.count = len(rounds) * len(match.seatings)
-        keys = [(round_ + 1, _names(match, seating)) for round_ in rounds for seating in match.seatings]
+    def __init__(self, pieces: Sequence[Piece], pending: Mapping[GameKey, Record]) -> None:
+        self._pieces, self._pending = pieces, pending
+        match, rounds = pieces[0]
+        self.name = f"{match.specs[0]} against {match.specs[1]}, round {rounds.start + 1}"
+        keys = [key for match, rounds in pieces for key in _keys(match, rounds)]
+        self.count = len(keys)
         self.records = [pending[key] for key in keys if key in pending]
         self.incidents: tuple[Incident, ...] = ()
 
@@ -110,44 +110,45 @@ class _Plan:
     def over(self) -> bool:
         return len(self.records) == self.count and all(record.finished for record in self.records)
 
-    def spec(self, places: Mapping[str, int]) -> BatchSpec:
+    def has(self, match: Match) -> bool:
+        return any(match.specs == own.specs for own, _ in self._pieces)
+
+    def spec(self, specs: Sequence[str]) -> BatchSpec:
+        match, rounds = self._pieces[0]
         return BatchSpec(
-            players=tuple(places[spec] for spec in self._match.specs),
-            games=tuple(unplayed_games(self._match, self._rounds, self._pending)),
-            seed=self._match.seed,
-            first=self._rounds.start,
-            smallest=self._match.smallest,
+            games=tuple(games_of(self._pieces, self._pending, specs)),
+            seed=match.seed,
+            first=rounds.start,
+            smallest=match.smallest,
         )
 
 
-def _names(match: Match, seating: Sequence[int]) -> tuple[str, ...]:
-    return tuple(match.specs[player] for player in seating)
+def _keys(match: Match, rounds: range) -> list[GameKey]:
+    seatings = [tuple(match.specs[player] for player in seating) for seating in match.seatings]
+    return [(round_ + 1, names) for round_ in rounds for names in seatings]
 
 
-def _plans(matches: Sequence[Match], done: Sequence[Record]) -> list[_Plan]:
-    known = by_pairing(done)
-    return [
-        _Plan(number, match, rounds, by_game(known.get(frozenset(match.specs), [])))
-        for number, match in enumerate(matches)
-        for rounds in match.batches
-    ]
+def _plans(matches: Sequence[Match], batches: Sequence[Sequence[Piece]] | None, done: Sequence[Record]) -> list[_Plan]:
+    if batches is None:
+        batches = [[(match, rounds)] for match in matches for rounds in match.batches]
+    return [_Plan(pieces, by_game(done)) for pieces in batches]
 
 
 def _is_decided(matches: Sequence[Match], plans: Sequence[_Plan]) -> bool:
     """Whether a sequential test has ended a match."""
-    tested = (number for number, match in enumerate(matches) if match.test is not None)
-    return any(_counted(matches[number], plans, number).verdict is not None for number in tested)
+    return any(_counted(match, plans).verdict is not None for match in matches if match.test is not None)
 
 
-def _counted(match: Match, plans: Sequence[_Plan], number: int) -> PlayedMatch:
+def _counted(match: Match, plans: Sequence[_Plan]) -> PlayedMatch:
     """The rounds of a match that are finished, with all rounds before them."""
-    own = list(takewhile(lambda plan: plan.over, (plan for plan in plans if plan.number == number)))
-    records = [record for plan in own for record in plan.records]
+    own = list(takewhile(lambda plan: plan.over, (plan for plan in plans if plan.has(match))))
+    names = set(match.specs)
+    records = [record for plan in own for record in plan.records if set(record.players) <= names]
     counter = RoundCounter(match)
     counter.update(records)
     return PlayedMatch(
         records=[one for one in records if one.round <= counter.rounds],
         rounds=counter.rounds,
         verdict=counter.verdict,
-        incidents=[incident for plan in own for incident in plan.incidents],
+        incidents=[one for plan in own for one in plan.incidents if one.player in names],
     )

@@ -224,6 +224,19 @@ def unplayed_games(match: Match, rounds: range, pending: Mapping[GameKey, Record
     return games
 
 
+Piece = tuple[Match, range]
+"""Some rounds of a match, counted from 0. The pieces of several matches can be one batch."""
+
+
+def games_of(pieces: Sequence[Piece], pending: Mapping[GameKey, Record], specs: Sequence[str]) -> list[GameInProgress]:
+    """The games of these pieces, resumed from their pending records; players are numbered as in `specs`."""
+    places = {spec: place for place, spec in enumerate(specs)}
+    games = [game for match, rounds in pieces for game in unplayed_games(match, rounds, pending)]
+    for game in games:
+        game.players = tuple(places[spec] for spec in game.record.players)
+    return games
+
+
 def batch_key(seed: int, first: int) -> Array:
     """The random key of the batch that starts with round number `first`, counted from 0."""
     return jax.random.fold_in(jax.random.key(seed), first)

@@ -12,7 +12,17 @@ import numpy as np
 from tabia.core.text import quote
 from tabia.core.trust import check_data
 from tabia.evaluation.batch import SMALLEST, GameBatch
-from tabia.evaluation.match import Match, Watch, batch_key, by_game, check_batch, check_records, play, unplayed_games
+from tabia.evaluation.match import (
+    Match,
+    Piece,
+    Watch,
+    batch_key,
+    by_game,
+    check_batch,
+    check_records,
+    games_of,
+    play,
+)
 from tabia.evaluation.rating_models import RatingError
 from tabia.evaluation.records import Record
 from tabia.evaluation.rounds import MatchError, game_seed
@@ -86,23 +96,24 @@ class Tournament:
         ]
 
     @property
-    def groups(self) -> list[list[Match]]:
-        """The matches in groups that are played side by side: each has at most `batch` games, or is a single match."""
-        groups: list[list[Match]] = []
+    def batches(self) -> list[list[Piece]]:
+        """The pieces of each batch: small matches are played side by side, large ones in several batches."""
+        batches: list[list[Piece]] = []
         for match in self.matches:
-            if groups and self._fits(groups[-1], match):
-                groups[-1].append(match)
+            pieces = [(match, rounds) for rounds in match.batches]
+            if batches and len(pieces) == 1 and self._fits(match, [other for other, _ in batches[-1]]):
+                batches[-1] += pieces
             else:
-                groups.append([match])
-        return groups
+                batches += [[piece] for piece in pieces]
+        return batches
 
-    def _fits(self, group: Sequence[Match], match: Match) -> bool:
-        """Whether a match can join a group: its games are as long, and no player needs too much memory for all."""
-        if sum(one.total for one in group) + match.total > self.batch:
+    def _fits(self, match: Match, others: Sequence[Match]) -> bool:
+        """Whether a match can join others: its games are as long, and no player needs too much memory for all."""
+        if sum(one.total for one in others) + match.total > self.batch:
             return False
-        if len(group[0].drawn[0].actions) != len(match.drawn[0].actions):
+        if len(match.drawn[0].actions) != len(others[0].drawn[0].actions):
             return False
-        return all(self._has_memory(player, [*group, match]) for player in match.players)
+        return all(self._has_memory(player, [*others, match]) for player in match.players)
 
     def _has_memory(self, player: Player, matches: Sequence[Match]) -> bool:
         games = sum(match.total for match in matches if player in match.players)
@@ -124,57 +135,39 @@ def pairings(count: int, nearest: int | None = None) -> list[tuple[int, int]]:
 
 
 def play_tournament(tournament: Tournament, *, done: Sequence[Record] = (), watch: Watch | None = None) -> list[Record]:
-    """Play a tournament, or the rest of it after the games `done`."""
+    """Play a tournament, or the rest of it after the games `done`.
+
+    A player moves in all games of a batch at once, in whatever pairings they are.
+    """
     records: list[Record] = []
     before = by_pairing(done)
-    for group in tournament.groups:
-        known = [record for match in group for record in before.get(frozenset(match.specs), [])]
-        if _all_played(group, known):
-            records += known
-        elif len(group) == 1:
-            records += play_in_series(group[0], known=known, earlier=records, watch=watch)
-        else:
-            records += _play_together(tournament, group, known=known, earlier=records, watch=watch)
+    for pieces in tournament.batches:
+        pending = by_game(record for match, _ in pieces for record in before.get(frozenset(match.specs), []))
+        games, (match, rounds) = games_of(pieces, pending, tournament.specs), pieces[0]
+        if all(game.record.finished for game in games):
+            records += [game.record for game in games]
+            continue
+        key = batch_key(match.seed, rounds.start)
+        batch = GameBatch(tournament.game, tournament.players, games, key, smallest=tournament.smallest)
+        while True:
+            now = [*records, *(game.record for game in batch.games)]
+            if watch is not None:
+                watch(now)
+            if batch.over:
+                break
+            batch.step()
+        records = now
     return records
-
-
-def _play_together(
-    tournament: Tournament,
-    group: Sequence[Match],
-    *,
-    known: Sequence[Record],
-    earlier: Sequence[Record],
-    watch: Watch | None = None,
-) -> list[Record]:
-    """The records of several matches whose games are played side by side: a player moves in all of them at once."""
-    pending, places = by_game(known), {spec: place for place, spec in enumerate(tournament.specs)}
-    games = [game for match in group for game in unplayed_games(match, range(match.rounds), pending)]
-    for game in games:
-        game.players = tuple(places[spec] for spec in game.record.players)
-    batch = GameBatch(
-        tournament.game, tournament.players, games, batch_key(group[0].seed, 0), smallest=tournament.smallest
-    )
-    while True:
-        records = [game.record for game in batch.games]
-        if watch is not None:
-            watch([*earlier, *records])
-        if batch.over:
-            return records
-        batch.step()
 
 
 def play_in_series(
     match: Match, *, known: Sequence[Record], earlier: Sequence[Record], watch: Watch | None = None
 ) -> list[Record]:
     """The records of one match of several, resumed from those `known`; `watch` also gets those of `earlier` matches."""
-    if _all_played([match], known):
+    if len(known) == match.total and all(record.finished for record in known):
         return list(known)
     before = tuple(earlier)
     return play(match, done=known, watch=None if watch is None else lambda now: watch([*before, *now])).records
-
-
-def _all_played(matches: Sequence[Match], known: Sequence[Record]) -> bool:
-    return len(known) == sum(match.total for match in matches) and all(record.finished for record in known)
 
 
 def by_pairing(records: Iterable[Record]) -> dict[frozenset[str], list[Record]]:
