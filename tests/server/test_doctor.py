@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 from typer.testing import CliRunner
 
 from tabia.cli.main import app
+from tabia.networks import numerics
 from tabia.server import doctor
 from tabia.server.doctor import BROKEN, OK, WARNING, examine, sqlite_has_wal_bug
 
@@ -62,3 +65,16 @@ def test_a_version_with_the_bug_is_a_warning(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(sqlite3, "sqlite_version", "3.40.1")
     found = {finding.what: finding for finding in examine(tmp_path, tmp_path)}
     assert found["SQLite"].state == WARNING and "rollback journal" in found["SQLite"].text
+
+
+def test_wrong_convolutions_of_a_gpu_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(doctor._convolutions()) == []  # on a CPU
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(numerics, "error", lambda layer, board, batch, dtype: 0.001)
+    (found,) = doctor._convolutions()
+    assert found.state == OK
+    monkeypatch.setattr(
+        numerics, "error", lambda layer, board, batch, dtype: float(layer.inputs == 8 and dtype == jnp.bfloat16)
+    )
+    (found,) = doctor._convolutions()
+    assert found.state == WARNING and "(8 filters in bfloat16)" in found.text

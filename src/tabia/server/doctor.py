@@ -26,6 +26,7 @@ _EXTRAS = {
     "tensorboard": ("tensorboardX",),
     "onnx": ("onnx", "onnxruntime"),
 }
+_FILTERS, _BOARD, _BATCH = (1, 2, 4, 8, 16, 32, 64, 128, 256), (8, 8), 1024  # of convolutions that are checked
 _FIXED_SQLITE = ((3, 51, 3), (3, 50, 7), (3, 44, 6))  # and everything later in the same series
 
 
@@ -43,6 +44,7 @@ def examine(data: Path, runs: Path) -> Iterator[Finding]:
     yield Finding("Tabia", OK, f"{tabia.__version__}, {Path(tabia.__file__).parent}")
     yield _python()
     yield _jax()
+    yield from _convolutions()
     yield _memory()
     yield _sqlite()
     for name, path in (("data", data), ("runs", runs)):
@@ -68,6 +70,33 @@ def _jax() -> Finding:
         return Finding("device", BROKEN, f"JAX does not start: {str(error)[:200]}. Reinstall jax.")
     kind = device.device_kind if device.platform != "cpu" else "CPU (training on a GPU is much faster)"
     return Finding("device", OK, f"{kind}, jax {jax.__version__}")
+
+
+def _convolutions() -> Iterator[Finding]:
+    """Whether a GPU or TPU computes convolutions correctly, by the number of filters."""
+    try:
+        import jax
+
+        from tabia.networks import compute_type, inference_type, numerics
+        from tabia.networks.layers import Layer
+
+        if jax.default_backend() == "cpu":
+            return
+        types = dict.fromkeys((compute_type("auto"), inference_type(), compute_type("float32")))
+        wrong = [
+            f"{filters} filters in {dtype}"
+            for dtype in types
+            for filters in _FILTERS
+            if numerics.error(Layer("", filters, filters, kernel=3), _BOARD, _BATCH, dtype) > numerics.TOLERANCE
+        ]
+    except Exception as error:
+        yield Finding("convolutions", BROKEN, f"they fail: {str(error)[:200]}. Update jax and its drivers.")
+        return
+    if wrong:
+        advice = "Train with other numbers of filters, or update jax and its drivers."
+        yield Finding("convolutions", WARNING, f"this device computes some wrongly ({', '.join(wrong)}). {advice}")
+    else:
+        yield Finding("convolutions", OK, f"correct for {_FILTERS[0]} to {_FILTERS[-1]} filters")
 
 
 def _memory() -> Finding:

@@ -1,5 +1,7 @@
 """Whether a run fits the memory and the time it is given, checked before any array is made or program compiled.
 
+On GPUs and TPUs a small program also checks that they compute the network's convolutions correctly.
+
 Self-play holds its search trees and the learner the features of a batch, one after the other; the weights and a replay
 buffer on the device are there all the time. The time is a lower bound, not a forecast: the arithmetic of the network
 alone, at a speed that hardly any machine reaches. `tabia train --estimate` measures.
@@ -10,12 +12,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
 import jax
+import jax.numpy as jnp
 
 from tabia.core import devices
 from tabia.evaluation.batch import query_size
+from tabia.networks import numerics
 from tabia.networks.summary import counts
 from tabia.search import layout, memory
 from tabia.search.memory import Limit, Need
@@ -47,6 +53,28 @@ def check_devices(plan: Plan) -> None:
         if not stage.config.is_supervised:
             devices.check_divisible("selfplay.games", stage.config.selfplay.games)
         devices.check_divisible("learner.batch_size", stage.config.learner.batch_size)
+
+
+def check_numerics(plan: Plan) -> None:
+    """Refuse a network whose convolutions a GPU or TPU computes wrongly, which would only show in weak play."""
+    if jax.default_backend() == "cpu":
+        return
+    for board in chain.from_iterable(stage.boards for stage in plan.stages):
+        height, width, _ = board.network.observation_shape
+        batch, dtype = devices.per_device(board.config.learner.batch_size), board.learner.dtype
+        for layer in board.network.layers:
+            if layer.kernel and layer.is_plain and not layer.exact:
+                found = _numerical_error(replace(layer, name="", norm=False, bias=False), (height, width), batch, dtype)
+                if found > numerics.TOLERANCE:
+                    raise TrainingError(
+                        f"This device computes {layer.kind}s from {layer.inputs} to {layer.outputs} filters in {dtype} "
+                        f"wrongly: the relative error is {found:.2f}. Train with learner.precision = "
+                        f'"{"bfloat16" if dtype == jnp.float32 else "float32"}" or another number of filters, or '
+                        "install another release of JAX."
+                    )
+
+
+_numerical_error = lru_cache(maxsize=256)(numerics.error)
 
 
 def _fewer_games(plan: Plan, needs: list[Need], limit: Limit) -> str:

@@ -42,6 +42,7 @@ class Training:
         limits.check_time(plan)
         limits.check_devices(plan)
         limits.check_memory(plan)
+        limits.check_numerics(plan)
         run.check_free()
         state = states.begin(plan)  # before the directory exists: this refuses a replay buffer that does not fit
         run.create(config)
@@ -62,6 +63,7 @@ class Training:
         plan.check()
         limits.check_devices(plan)
         limits.check_memory(plan)
+        limits.check_numerics(plan)
         with run.locked():
             found, notes = checkpoint.newest(run, plan)
         if found is None:
