@@ -69,8 +69,12 @@ engines:
 QUICK_COMPILATION := --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true \
 	--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1
 
+# Saving programs to the cache takes longer than the few of them save that a run compiles twice (the processes that tests
+# start do use it), and programs need no lines of Python for error messages.
+QUICK_LOWERING := JAX_ENABLE_COMPILATION_CACHE=false JAX_TRACEBACK_IN_LOCATIONS_LIMIT=0
+
 test: setup $(CHROMIUM) $(POSTGRESQL) $(SHELLCHECK) $(ENGINES) ## Run all tests except the long ones.
-	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
+	$(QUICK_LOWERING) XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
 test-long: setup $(CHROMIUM) $(POSTGRESQL) $(ENGINES) ## Run only the long tests.
 	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile

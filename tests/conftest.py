@@ -1,19 +1,23 @@
 """Strict settings for all tests: rank promotion raises, warnings fail (pyproject.toml), seeds are fixed."""
 
 import gc
+import os
 import signal
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import jax
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from jax._src.interpreters import mlir
 
-import tabia  # noqa: F401  sets up JAX, so that workers share compiled programs
+import tabia  # noqa: F401  sets up JAX
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+os.environ.pop("JAX_ENABLE_COMPILATION_CACHE", None)  # `make test` turns it off here, not in processes that tests start
 
 # Hypothesis would otherwise draw other examples in every run, and fail a test whose example takes 0.2 s.
 settings.register_profile(
@@ -39,6 +43,8 @@ def _share_context() -> None:
 
 _share_context()
 
+typer.testing._get_command = cache(typer.testing._get_command)  # 50 commands from their functions take 60 ms
+
 # Linux allows a process 65,530 by default, and LLVM crashes where one more is refused. Memory ends earlier: compiled as
 # in `make test`, a worker with 15,000 mappings takes about 3.5 GB.
 _MOST_MAPPINGS = 15_000
@@ -52,6 +58,12 @@ def _few_programs() -> Iterator[None]:
     if mappings.exists() and mappings.read_bytes().count(b"\n") > _MOST_MAPPINGS:
         jax.clear_caches()
         gc.collect()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over modules and tests, and run less often: JAX's objects are many."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
