@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,8 +77,12 @@ ZOO: dict[str, Network] = {
 def trained(network: Network, seed: int = 7) -> Variables:
     """Random variables like those of a trained network: no zeros, no ones, very different variances."""
     generator = np.random.default_rng(seed)
-    shapes = jax.eval_shape(network.init, jax.random.key(0))
-    return jax.tree.map_with_path(lambda path, leaf: _random(path[-1].key, leaf.shape, generator), shapes)
+    return jax.tree.map_with_path(lambda path, leaf: _random(path[-1].key, leaf.shape, generator), _shapes(network))
+
+
+@cache
+def _shapes(network: Network) -> Variables:
+    return jax.eval_shape(network.init, jax.random.key(0))
 
 
 def _random(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -92,6 +98,7 @@ def _random(name: str, shape: tuple[int, ...], generator: np.random.Generator) -
             return jnp.asarray(0.5 * draws)
 
 
+@cache
 def boards(network: Network, count: int, seed: int = 7) -> Array:
     """Random boards with most cells empty."""
     stones = np.random.default_rng(seed).random((count, *network.observation_shape)) < 0.4
