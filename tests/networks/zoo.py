@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -77,12 +75,8 @@ ZOO: dict[str, Network] = {
 def trained(network: Network, seed: int = 7) -> Variables:
     """Random variables like those of a trained network: no zeros, no ones, very different variances."""
     generator = np.random.default_rng(seed)
-    return jax.tree.map_with_path(lambda path, leaf: _random(path[-1].key, leaf.shape, generator), _shapes(network))
-
-
-@cache
-def _shapes(network: Network) -> Variables:
-    return jax.eval_shape(network.init, jax.random.key(0))
+    shapes = jax.eval_shape(network.init, jax.random.key(0))
+    return jax.tree.map_with_path(lambda path, leaf: _random(path[-1].key, leaf.shape, generator), shapes)
 
 
 def _random(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -98,7 +92,6 @@ def _random(name: str, shape: tuple[int, ...], generator: np.random.Generator) -
             return jnp.asarray(0.5 * draws)
 
 
-@cache
 def boards(network: Network, count: int, seed: int = 7) -> Array:
     """Random boards with most cells empty."""
     stones = np.random.default_rng(seed).random((count, *network.observation_shape)) < 0.4
