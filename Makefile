@@ -45,14 +45,15 @@ define install
 	else echo "The tests of $(2) need $(1): install your system's packages." >&2; exit 1; fi
 endef
 
-CHROMIUM := $(if $(shell command -v chromium || command -v chromium-browser),,chromium)
+# The browser without a window takes a quarter of the time of the whole one, which does as well where it is installed.
+CHROMIUM := $(if $(shell command -v chromium-headless-shell || command -v chromium || command -v chromium-browser),,chromium)
 POSTGRESQL := $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) # Debian keeps its programs out of the path.
 SHELLCHECK := $(if $(shell command -v shellcheck),,shellcheck)
 ENGINES := $(if $(and $(wildcard /usr/games/gtp-rhino),$(wildcard /usr/games/gnugo),$(wildcard /usr/games/fairy-stockfish),$(wildcard /usr/games/gnubg)),,engines)
 
 .PHONY: chromium postgresql shellcheck engines
 chromium:
-	$(call install,chromium,the page)
+	$(call install,chromium-headless-shell,the page)
 
 postgresql:
 	$(call install,postgresql,the server)
@@ -69,8 +70,12 @@ engines:
 QUICK_COMPILATION := --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true \
 	--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1
 
+# Saving programs to the cache takes longer than the few of them save that a run compiles twice (the processes that tests
+# start do use it), and programs need no lines of Python for error messages.
+QUICK_LOWERING := JAX_ENABLE_COMPILATION_CACHE=false JAX_TRACEBACK_IN_LOCATIONS_LIMIT=0
+
 test: setup $(CHROMIUM) $(POSTGRESQL) $(SHELLCHECK) $(ENGINES) ## Run all tests except the long ones.
-	XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
+	$(QUICK_LOWERING) XLA_FLAGS='$(QUICK_COMPILATION)' $(BIN)/pytest -m 'not long' -n $(WORKERS) --dist loadfile
 
 test-long: setup $(CHROMIUM) $(POSTGRESQL) $(ENGINES) ## Run only the long tests.
 	$(BIN)/pytest -m long -n $(WORKERS) --dist loadfile

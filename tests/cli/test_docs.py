@@ -7,6 +7,7 @@ import doctest
 import importlib.util
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,6 +61,11 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
             assert (result.exit_code != 0) == fails, f"$ tabia {command}\nexit code {result.exit_code}"
 
 
+@cache
+def whole_command() -> Any:
+    return get_command(app)
+
+
 def shown_commands(page: Path) -> list[list[str]]:
     """The arguments of every `tabia` command in a page's blocks, without comments and redirections."""
     found = []
@@ -76,7 +82,7 @@ def shown_commands(page: Path) -> list[list[str]]:
 def test_shown_commands_are_understood(page: Path) -> None:
     """Commands and options exist, and players that need nothing but the game can be made for it."""
     for arguments in shown_commands(page):
-        command: Any = get_command(app)
+        command: Any = whole_command()
         context = command.make_context("tabia", arguments)
         while isinstance(command, TyperGroup) and (left := [*context._protected_args, *context.args]):
             _, command, rest = command.resolve_command(context, left)

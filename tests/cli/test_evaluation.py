@@ -188,7 +188,7 @@ def test_a_run_cannot_choose_code_to_run(tmp_path: Path) -> None:
 
 
 def test_accuracy_on_connect4_uses_the_solver() -> None:
-    answer = json.loads(run("accuracy", "connect4", "perfect", "--positions", 70, "--json").stdout)
+    answer = json.loads(run("accuracy", "connect4", "perfect", "--positions", 70, "--plies", "12,40", "--json").stdout)
     assert answer["all"]["positions"] == 70 and answer["all"]["losable"] > 20
     assert answer["all"]["agreement"] == answer["all"]["fastest"] == answer["values"]["sign"] == 1.0
 

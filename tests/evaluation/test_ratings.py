@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import choix
 import numpy as np
 import pytest
 
@@ -68,6 +67,8 @@ def test_perfect_scores_and_games_without_draws_can_be_rated() -> None:
 
 
 def test_choix_agrees_within_one_elo_for_the_same_model() -> None:
+    import choix
+
     dice = np.random.default_rng(3)
     outcomes = _simulate(dice, dice.normal(0, 150, 6), 50)
     ours = rate_two(NAMES, outcomes, prior=1e5, advantage=False, draws=False).elo
@@ -77,6 +78,8 @@ def test_choix_agrees_within_one_elo_for_the_same_model() -> None:
 
 
 def test_choix_agrees_for_three_seats() -> None:
+    import choix
+
     seated, scores = _three_seats(np.random.default_rng(4), np.array([0.0, 80.0, -120.0, 40.0]), 600)
     ours = rate_many("abcd", seated, scores, prior=1e5, advantage=False).elo
     rankings = [tuple(players[np.argsort(-score)]) for players, score in zip(seated, scores, strict=True)]

@@ -129,7 +129,7 @@ def spiel_tables():
     return numbers, beside
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.long)])
 def test_agrees_with_openspiel_over_many_games(count):
     pyspiel = pytest.importorskip("pyspiel")
     oracle = pyspiel.load_game("checkers")

@@ -102,7 +102,9 @@ def holds_others(reference: Reference) -> bool:
     return any(reference.board.get(field, reference.finished[-1]) != reference.finished[-1] for field in zone)
 
 
-@pytest.mark.parametrize(("players", "moves_each"), [(2, 64), (3, 110), (4, 64), (6, 36)])
+@pytest.mark.parametrize(
+    ("players", "moves_each"), [(2, 64), (3, 110), pytest.param(4, 64, marks=pytest.mark.long), (6, 36)]
+)
 def test_games_agree_with_the_reference(players: int, moves_each: int) -> None:
     endings = compare(ChineseCheckers(121, players, moves_each=moves_each, rules="people"), 12, seed=players)
     assert any(not limit for _, limit, _ in endings), endings  # games were decided,

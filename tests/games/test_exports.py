@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import api_test, seed_test
 
 from tabia import games
 from tabia.games.errors import GameError, IllegalMove
@@ -43,6 +42,8 @@ def test_gymnasium_accepts(id: str) -> None:
 @allow_known_only_by_name
 @pytest.mark.parametrize("id", EXPORTED)
 def test_pettingzoo_accepts(id: str) -> None:
+    from pettingzoo.test import api_test, seed_test
+
     api_test(zoo.env(id, render_mode="ansi"), num_cycles=200)
     seed_test(lambda: zoo.env(id), num_cycles=100)
 

@@ -50,7 +50,7 @@ def test_perft_is_the_published_one():
     assert tuple(counts) == PERFT
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.long)])
 def test_agrees_with_pgx_over_many_games(count):
     pgx = pytest.importorskip("pgx")
     game, oracle = Othello(), pgx.make("othello")
@@ -86,7 +86,7 @@ def test_agrees_with_pgx_over_many_games(count):
     np.testing.assert_array_equal(jax.vmap(game.scores)(ours), by_seat)
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.long)])
 def test_agrees_with_openspiel_over_many_games(count):
     pyspiel = pytest.importorskip("pyspiel")
     oracle = pyspiel.load_game("othello")

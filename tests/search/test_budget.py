@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tabia import games
+from tabia.games.game import State
 from tabia.search import Gumbel, Puct, Result, Search, SearchError
 from tabia.search import budget as budget_module
 from tabia.search.budget import Budget, all_agreed
@@ -19,13 +20,16 @@ from tabia.search.result import agreed, best_value, max_robust, most_visits
 from .positions import random_network, random_positions, random_weights
 
 GAME = games.make("connect4")
-STATES = random_positions(GAME, 8, seed=1, most_moves=12)
 KEY = jax.random.key(0)
 LONG = Search(GAME, random_network(GAME), 32_000, Puct())
 
 
+def positions() -> State:
+    return random_positions(GAME, 8, seed=1, most_moves=12)
+
+
 def run(budget: Budget) -> Result:
-    return budget.run(random_weights(GAME), STATES, KEY)
+    return budget.run(random_weights(GAME), positions(), KEY)
 
 
 def count(result: Result) -> int:
@@ -36,7 +40,7 @@ def count(result: Result) -> int:
 
 
 def test_chunks_do_not_change_the_result() -> None:
-    whole = Search(GAME, random_network(GAME), 96, Puct()).run(random_weights(GAME), STATES, KEY)
+    whole = Search(GAME, random_network(GAME), 96, Puct()).run(random_weights(GAME), positions(), KEY)
     pieces = run(Budget(Search(GAME, random_network(GAME), 96, Puct()), chunk=32))
     np.testing.assert_array_equal(np.asarray(whole.visits), np.asarray(pieces.visits))
     np.testing.assert_allclose(np.asarray(whole.values), np.asarray(pieces.values), atol=1e-6)

@@ -115,16 +115,16 @@ def test_every_rule_builds_the_reference_tree(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "past"), [("tictactoe", 0), ("ring", 1)])
 def test_transpositions_match_the_reference(name: str, past: int) -> None:
-    check(name, 80, FEW, transpositions=True, past=past, rounds=3)
+    check(name, 60, FEW, transpositions=True, past=past, rounds=2)
 
 
 @pytest.mark.parametrize("name", ["ring", pytest.param("chinese-checkers", marks=pytest.mark.long)])
 def test_cut_loops_match_the_reference(name: str) -> None:
-    check(name, 80, FEW, cut_loops=True, past=2, rounds=3)
+    check(name, 60, FEW, cut_loops=True, past=2, rounds=2)
 
 
 def test_random_ties_match_the_reference() -> None:
-    check("ring", 40, FEW, random_ties=True, rounds=3)
+    check("ring", 40, FEW, random_ties=True, rounds=2)
 
 
 def test_random_ties_take_every_action_equally_often() -> None:
@@ -142,7 +142,7 @@ def test_random_ties_take_every_action_equally_often() -> None:
 
 
 def test_max_depth_matches_the_reference() -> None:
-    check("ring", 60, FEW, max_depth=3, rounds=3)
+    check("ring", 60, FEW, max_depth=3, rounds=2)
 
 
 @pytest.mark.long

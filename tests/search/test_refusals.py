@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,8 +22,11 @@ from .positions import one, random_positions
 from .toy_games import Dice
 
 GAME = games.make("connect3")
-STATES = random_positions(GAME, 4, seed=1, most_moves=4)
 KEY = jax.random.key(0)
+
+
+def positions() -> State:
+    return random_positions(GAME, 4, seed=1, most_moves=4)
 
 
 def search(**options: Any) -> Search:
@@ -54,34 +58,37 @@ def test_invalid_settings_are_refused(options: dict[str, Any], words: str) -> No
 
 def finished() -> State:
     """The same batch, its third game played to the end."""
-    state = one(STATES, 2)
+    state = one(positions(), 2)
     while not bool(GAME.over(state)):
         state = GAME.step(state, jnp.argmax(GAME.legal(state)).astype(jnp.int32))
-    return jax.tree.map(lambda batch, leaf: batch.at[2].set(leaf), STATES, state)
+    return jax.tree.map(lambda batch, leaf: batch.at[2].set(leaf), positions(), state)
 
 
 @pytest.mark.parametrize(
     ("states", "words"),
     [
-        (finished(), "Position 2 of the batch is already over"),
+        (finished, "Position 2 of the batch is already over"),
         (
-            random_positions(games.make("tictactoe"), 4),
+            lambda: random_positions(games.make("tictactoe"), 4),
             "positions of connect3: their states have another structure",
         ),
-        (random_positions(games.make("connect4"), 4), "not positions of connect3: expected a batch of uint32"),
-        (one(STATES, 0), r"one position of connect3; .* Add a batch axis: jax.tree.map\(lambda x: x\[None\], state\)"),
-        (STATES._replace(moves=STATES.moves[:3]), "3 and 4 rows"),
-        (STATES._replace(moves=STATES.moves.astype(jnp.float32)), "expected a batch of int32"),
-        (jax.tree.map(lambda leaf: leaf[:0], STATES), "0 rows"),
-        ([STATES, random_positions(games.make("tictactoe"), 4)], "another structure"),
+        (lambda: random_positions(games.make("connect4"), 4), "not positions of connect3: expected a batch of uint32"),
+        (
+            lambda: one(positions(), 0),
+            r"one position of connect3; .* Add a batch axis: jax.tree.map\(lambda x: x\[None\], state\)",
+        ),
+        (lambda: positions()._replace(moves=positions().moves[:3]), "3 and 4 rows"),
+        (lambda: positions()._replace(moves=positions().moves.astype(jnp.float32)), "expected a batch of int32"),
+        (lambda: jax.tree.map(lambda leaf: leaf[:0], positions()), "0 rows"),
+        (lambda: [positions(), random_positions(games.make("tictactoe"), 4)], "another structure"),
     ],
     ids=["over", "tictactoe", "connect4", "no batch", "ragged", "wrong type", "empty", "two games"],
 )
-def test_invalid_positions_are_refused(states: State, words: str) -> None:
+def test_invalid_positions_are_refused(states: Callable[[], State], words: str) -> None:
     with pytest.raises(SearchError, match=words):
-        search().run(None, states, KEY)
+        search().run(None, states(), KEY)
     with pytest.raises(SearchError, match=words):
-        Budget(search(), chunk=8).run(None, states, KEY)
+        Budget(search(), chunk=8).run(None, states(), KEY)
 
 
 def of_shape(logits: tuple[int, ...], values: tuple[int, ...]) -> Any:
@@ -99,7 +106,7 @@ def of_shape(logits: tuple[int, ...], values: tuple[int, ...]) -> Any:
 )
 def test_evaluators_with_wrong_shapes_are_refused(evaluate: Any, words: str) -> None:
     with pytest.raises(SearchError, match=words):
-        search(evaluate=evaluate).run(None, STATES, KEY)
+        search(evaluate=evaluate).run(None, positions(), KEY)
 
 
 def doubtful(bad: Array, states: State, key: Array) -> Evaluation:
@@ -127,7 +134,7 @@ def test_unusable_evaluations_are_reported_with_the_first_position() -> None:
 
 def test_continued_searches_are_checked() -> None:
     how = search(reuse_nodes=8)
-    tree = how.run(None, STATES, KEY).tree
+    tree = how.run(None, positions(), KEY).tree
     with pytest.raises(SearchError, match="already over"):
         continue_search(how, None, tree, jnp.zeros(4, jnp.int32), finished(), KEY)
     with pytest.raises(SearchError, match="not positions of connect3"):
@@ -142,14 +149,14 @@ def test_the_reference_does_not_guess() -> None:
             return node.visits
 
     with pytest.raises(TypeError, match="Strange"):
-        Reference(GAME, Uniform(GAME), 1, Strange()).run(None, one(STATES, 0))
+        Reference(GAME, Uniform(GAME), 1, Strange()).run(None, one(positions(), 0))
     with pytest.raises(TypeError, match="for untried actions"):
-        Reference(GAME, Uniform(GAME), 1, Puct(untried_value=lambda node: node.visits)).run(None, one(STATES, 0))
+        Reference(GAME, Uniform(GAME), 1, Puct(untried_value=lambda node: node.visits)).run(None, one(positions(), 0))
     with pytest.raises(SearchError, match="dice has chance"):
         Reference(Dice(), Uniform(Dice()), 1, Puct())
 
 
 def test_a_refused_batch_costs_nothing() -> None:
     """One game alone is fine: the sentence above is about what was over, not about size."""
-    alone = jax.tree.map(lambda leaf: leaf[:1], STATES)
+    alone = jax.tree.map(lambda leaf: leaf[:1], positions())
     assert float(search().run(None, alone, KEY).tree.records[0, 0, :-1, VISITS].sum()) == 8

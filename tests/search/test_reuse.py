@@ -23,7 +23,7 @@ from .positions import one, random_network, random_positions, random_weights
 from .toy_games import RingGame
 
 CONNECT, RING = games.make("connect4"), RingGame()
-BATCH, SIMULATIONS = 12, 40
+BATCH, SIMULATIONS = 8, 40
 STAY = 2  # a move in the ring that is always legal and never ends the game
 
 
@@ -45,6 +45,7 @@ def kept_tree(how: Search, tree: Tree, actions: Array, states: State) -> Tree:
     return reroot(new, tree, child_of(tree, actions), keep=how.reuse_nodes)
 
 
+@partial(jax.jit, static_argnums=0)
 def play_on(game: Game, states: State, wanted: Array, otherwise: Array) -> tuple[Array, State]:
     """Play the wanted moves, or others if the game would end."""
     ends = jax.vmap(game.over)(jax.vmap(game.step)(states, wanted))
@@ -150,8 +151,13 @@ def test_thirty_moves_with_constant_memory(transpositions: bool) -> None:
         assert np.abs(np.asarray(result.values)).max() <= 1.0 + 1e-5
 
 
+@partial(jax.jit, static_argnums=0)
+def legal_actions(game: Game, states: State) -> Array:
+    return jax.vmap(game.legal)(states)
+
+
 def random_legal(rng: np.random.Generator, game: Game, states: State) -> np.ndarray:
-    legal = np.asarray(jax.vmap(game.legal)(states))
+    legal = np.asarray(legal_actions(game, states))
     return np.array([rng.choice(np.flatnonzero(row)) for row in legal], np.int32)
 
 

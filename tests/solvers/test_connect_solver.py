@@ -92,7 +92,7 @@ def states_of(game: Connect, boards: np.ndarray) -> exact.State:
 def test_follow_bound_is_never_below_the_truth() -> None:
     boards = reference.random_boards(np.random.default_rng(2), 60, 6, 5, 4, 18)
     positions, scores = reference.values(boards, 4)
-    board, some = solver(6, 5, 4).board, np.random.default_rng(3).permutation(len(positions))[:6000]
+    board, some = solver(6, 5, 4).board, np.random.default_rng(3).permutation(len(positions))[:3000]
     bounds = []
     for mover, taken in reference.words(positions[some]):
         threats = winning_fields(board, mover ^ taken, taken)
@@ -116,7 +116,7 @@ def assert_negamax(one: Solver, other: Solver, positions: np.ndarray) -> None:
 
 
 def test_negamax_identity() -> None:
-    assert_negamax(Solver(book=False, threads=1), solver(6, 7, 4), random_positions(10_000, 24, 36, seed=4))
+    assert_negamax(Solver(book=False, threads=1), solver(6, 7, 4), random_positions(4_000, 24, 36, seed=4))
 
 
 @pytest.mark.long

@@ -271,7 +271,7 @@ def test_the_learning_rate_rises_in_warmup(steps) -> None:
     ],
 )
 def test_losses_fall(buffer, changes) -> None:
-    settings = replace(LEARNING.learner, steps=150, warmup_steps=0, ema_decay=0.0, **changes)
+    settings = replace(LEARNING.learner, steps=50, warmup_steps=0, ema_decay=0.0, **changes)
     made = replace(plan().learner, settings=settings)
     train_state = made.init(jax.random.key(0))
     train_state, first = made.learn(train_state, buffer, jax.random.key(1), 0.03)
