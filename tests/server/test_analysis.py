@@ -49,7 +49,9 @@ def line(game: str) -> str:
     return session.text
 
 
-@pytest.mark.parametrize("game", LINES)
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=pytest.mark.long) if game == "othello" else game for game in LINES]
+)
 def test_analyses_and_reviews_equal_the_command(client: TestClient, parts: Context, game: str) -> None:
     entry, moves = parts.catalog.game(game), line(game)
     spec = entry.agents[entry.analyst].spec
