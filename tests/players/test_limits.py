@@ -105,11 +105,11 @@ def test_match_error_names_a_batch_that_fits() -> None:
 
 
 def test_pairings_join_only_if_their_players_have_memory_for_all_games() -> None:
-    searcher = players.make("mcts:simulations=20000", GAME)
+    tree = players.make("mcts:simulations=20000", GAME)
     others = [players.make(spec, GAME) for spec in ("random", "greedy")]
-    fits = next(games for games in range(64, 0, -2) if _has_memory(searcher, games))
-    small = Tournament(GAME, (searcher, *others), games=fits // 4, batch=256)
-    large = Tournament(GAME, (searcher, *others), games=fits, batch=256)
+    fits = next(games for games in range(64, 0, -2) if _has_memory(tree, games))
+    small = Tournament(GAME, (tree, *others), games=fits // 4, batch=256)
+    large = Tournament(GAME, (tree, *others), games=fits, batch=256)
     assert [len(pieces) for pieces in small.batches] == [3] and len(large.batches) > 1
 
 
