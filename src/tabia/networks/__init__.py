@@ -2,6 +2,8 @@
 
 config, presets     what a network is made of, and networks by name
 layers              one convolution or dense product: shapes, first weights, training, folding, inference
+normalization       batch normalization in training
+numerics            whether a device computes convolutions correctly
 cell_layers         depthwise convolutions, matrices over the cells, attention
 blocks, heads       the parts of a network; each declares, applies and describes itself
 policy_heads        one logit per action
