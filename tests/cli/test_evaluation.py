@@ -187,8 +187,9 @@ def test_a_run_cannot_choose_code_to_run(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "would run Python code" in result.output
 
 
-def test_accuracy_on_connect4_uses_the_solver() -> None:
-    answer = json.loads(run("accuracy", "connect4", "perfect", "--positions", 70, "--plies", "12,40", "--json").stdout)
+@pytest.mark.parametrize("plies", [("--plies", "12,40"), pytest.param((), marks=pytest.mark.long)], ids=["late", "all"])
+def test_accuracy_on_connect4_uses_the_solver(plies: tuple[str, ...]) -> None:
+    answer = json.loads(run("accuracy", "connect4", "perfect", "--positions", 70, *plies, "--json").stdout)
     assert answer["all"]["positions"] == 70 and answer["all"]["losable"] > 20
     assert answer["all"]["agreement"] == answer["all"]["fastest"] == answer["values"]["sign"] == 1.0
 

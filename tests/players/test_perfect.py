@@ -143,10 +143,11 @@ def test_the_first_move_of_connect4_has_the_published_scores() -> None:
     assert np.asarray(choice.actions).tolist() == [3] * 3 and np.asarray(choice.values).tolist() == [[1, -1]] * 3
 
 
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("against", ["mcts:simulations=32", "perfect"])
-def test_first_seat_wins_connect4_against_any_play(against: str) -> None:
+def test_first_seat_wins_connect4_against_any_play(against: str, count: int) -> None:
     game = games.make("connect4")
-    ends, played = play([players.make("perfect", game), players.make(against, game)], 4)
+    ends, played = play([players.make("perfect", game), players.make(against, game)], count)
     assert np.all(np.asarray(jax.vmap(game.scores)(ends))[:, 0] == 1)
     if against == "perfect":
         assert len(played) == 41  # a score of 1: with the first seat's last stone

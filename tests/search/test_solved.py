@@ -29,35 +29,40 @@ def solution(name: str) -> Solution:
     return solve(games.make(name))
 
 
+every_count = pytest.mark.parametrize("count", [1000, pytest.param(2000, marks=pytest.mark.long)])
+
+
 def kept(known: Solution, states: State, actions: jax.Array) -> np.ndarray:
     """Whether each action keeps the value of its position."""
     return known.best(states)[np.arange(batch_size(states)), np.asarray(actions)]
 
 
+@every_count
 @pytest.mark.parametrize("name", ["tictactoe", "connect3"])
 @pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(gumbel_scale=0.0), 5.0)], ids=["puct", "gumbel"])
-def test_exact_evaluator_keeps_the_value_of_every_position(name: str, rule: Rule, gap: float) -> None:
-    """1,000 positions. For PUCT exact values suffice, even with uniform priors (gap 0).
+def test_exact_evaluator_keeps_the_value_of_every_position(name: str, rule: Rule, gap: float, count: int) -> None:
+    """For PUCT exact values suffice, even with uniform priors (gap 0).
 
     Gumbel's rule spreads its visits by the priors and averages over blunders too, so it gets exact priors.
     """
     known = solution(name)
-    states = random_positions(known.game, 1000, seed=11, most_moves=7)
+    states = random_positions(known.game, count, seed=11, most_moves=7)
     result = Search(known.game, SolutionEvaluator.of(known, gap=gap), 48, rule).run(
         known.table, states, jax.random.key(0)
     )
     assert kept(known, states, result.action).mean() == 1.0
 
 
+@every_count
 @pytest.mark.parametrize(("leaves", "bound"), [(1, 1e-5), (8, 0.5)])
-def test_gumbel_value_ignores_dropped_actions(leaves: int, bound: float) -> None:
-    """With an exact evaluator the search gives the exact value for every seat of 1,000 positions.
+def test_gumbel_value_ignores_dropped_actions(leaves: int, bound: float, count: int) -> None:
+    """With an exact evaluator the search gives the exact value for every seat.
 
     Eight leaves per step push each other into blunders below the root; then at least the sign is right. The mean of
     all simulations is off by 0.3 on average, because losing actions are visited too.
     """
     known = solution("connect3")
-    states = random_positions(known.game, 1000, seed=11, most_moves=7)
+    states = random_positions(known.game, count, seed=11, most_moves=7)
     search = Search(known.game, SolutionEvaluator.of(known, gap=5.0), 48, Gumbel(gumbel_scale=0.0), leaves=leaves)
     result = search.run(known.table, states, jax.random.key(0))
     off = np.abs(np.asarray(result.values) - known.values(states)).max(axis=1)
@@ -67,9 +72,10 @@ def test_gumbel_value_ignores_dropped_actions(leaves: int, bound: float) -> None
     assert np.abs(plain - known.values(states)).max(axis=1).mean() > 0.2
 
 
-def test_eight_leaves_per_step_play_as_well_as_one() -> None:
+@every_count
+def test_eight_leaves_per_step_play_as_well_as_one(count: int) -> None:
     known = solution("connect3")
-    states = random_positions(known.game, 1000, seed=11, most_moves=7)
+    states = random_positions(known.game, count, seed=11, most_moves=7)
     search = Search(known.game, SolutionEvaluator.of(known, gap=0.0), 96, Puct(), leaves=8)
     result = search.run(known.table, states, jax.random.key(0))
     assert kept(known, states, result.action).mean() == 1.0

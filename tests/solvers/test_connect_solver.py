@@ -89,10 +89,11 @@ def states_of(game: Connect, boards: np.ndarray) -> exact.State:
     return like._replace(stones=stones.astype(np.uint32), moves=moves, winner=np.full(len(boards), -1, np.int32))
 
 
-def test_follow_bound_is_never_below_the_truth() -> None:
+@pytest.mark.parametrize("count", [3000, pytest.param(6000, marks=pytest.mark.long)])
+def test_follow_bound_is_never_below_the_truth(count: int) -> None:
     boards = reference.random_boards(np.random.default_rng(2), 60, 6, 5, 4, 18)
     positions, scores = reference.values(boards, 4)
-    board, some = solver(6, 5, 4).board, np.random.default_rng(3).permutation(len(positions))[:3000]
+    board, some = solver(6, 5, 4).board, np.random.default_rng(3).permutation(len(positions))[:count]
     bounds = []
     for mover, taken in reference.words(positions[some]):
         threats = winning_fields(board, mover ^ taken, taken)
@@ -115,8 +116,9 @@ def assert_negamax(one: Solver, other: Solver, positions: np.ndarray) -> None:
     np.testing.assert_array_equal(scores[wins], ((fields + 1 - stones) // 2)[wins])
 
 
-def test_negamax_identity() -> None:
-    assert_negamax(Solver(book=False, threads=1), solver(6, 7, 4), random_positions(4_000, 24, 36, seed=4))
+@pytest.mark.parametrize("count", [4_000, pytest.param(10_000, marks=pytest.mark.long)])
+def test_negamax_identity(count: int) -> None:
+    assert_negamax(Solver(book=False, threads=1), solver(6, 7, 4), random_positions(count, 24, 36, seed=4))
 
 
 @pytest.mark.long
