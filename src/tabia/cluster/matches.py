@@ -97,10 +97,9 @@ def play_matches(
 class _Plan:
     """One batch, and what has been played of it."""
 
-    def __init__(self, pieces: Sequence[Piece], pending: Mapping[GameKey, Record]) -> None:
+    def __init__(self, number: int, pieces: Sequence[Piece], pending: Mapping[GameKey, Record]) -> None:
         self._pieces, self._pending = pieces, pending
-        match, rounds = pieces[0]
-        self.name = f"{match.specs[0]} against {match.specs[1]}, round {rounds.start + 1}"
+        self.name = f"batch {number}"
         keys = [key for match, rounds in pieces for key in _keys(match, rounds)]
         self.count = len(keys)
         self.records = [pending[key] for key in keys if key in pending]
@@ -131,7 +130,8 @@ def _keys(match: Match, rounds: range) -> list[GameKey]:
 def _plans(matches: Sequence[Match], batches: Sequence[Sequence[Piece]] | None, done: Sequence[Record]) -> list[_Plan]:
     if batches is None:
         batches = [[(match, rounds)] for match in matches for rounds in match.batches]
-    return [_Plan(pieces, by_game(done)) for pieces in batches]
+    pending = by_game(done)
+    return [_Plan(number, pieces, pending) for number, pieces in enumerate(batches, start=1)]
 
 
 def _is_decided(matches: Sequence[Match], plans: Sequence[_Plan]) -> bool:
@@ -140,7 +140,10 @@ def _is_decided(matches: Sequence[Match], plans: Sequence[_Plan]) -> bool:
 
 
 def _counted(match: Match, plans: Sequence[_Plan]) -> PlayedMatch:
-    """The rounds of a match that are finished, with all rounds before them."""
+    """The rounds of a match that are finished, with all rounds before them.
+
+    Incidents of a batch with several matches are those of its players, in whichever match.
+    """
     own = list(takewhile(lambda plan: plan.over, (plan for plan in plans if plan.has(match))))
     names = set(match.specs)
     records = [record for plan in own for record in plan.records if set(record.players) <= names]

@@ -19,7 +19,8 @@ from flax import nnx
 from jax import Array
 from jax.typing import DTypeLike
 
-from tabia.networks.layers import FoldedLayer, Layer, LayerTree, Linear, Product, Shape, along_channels
+from tabia.networks.layers import FoldedLayer, Layer, LayerTree, Linear, Product, Shape
+from tabia.networks.normalization import along_channels
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from flax import nnx
 from jax import Array, lax
 from jax.typing import DTypeLike
 
-from tabia.networks.normalization import EPSILON, normalize, with_statistics
+from tabia.networks.normalization import EPSILON, along_channels, normalize, with_statistics
 
 Shape = tuple[int, ...]
 LayerTree = dict[str, dict[str, Array]]  # "linear" or "norm" -> name -> array
@@ -161,11 +161,6 @@ class Layer:
         if self.kernel:
             return nnx.Conv(self.inputs, self.outputs, self.window, use_bias=self.bias, dtype=dtype, rngs=rngs)
         return nnx.Linear(self.inputs, self.outputs, use_bias=self.bias, dtype=dtype, rngs=rngs)
-
-
-def along_channels(vector: Array, ndim: int) -> Array:
-    """A vector of channels in the shape of an array with its channels last, for sums and products with it."""
-    return vector.reshape((1,) * (ndim - 1) + (-1,))
 
 
 class Product(nnx.Module):

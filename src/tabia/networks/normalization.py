@@ -31,10 +31,17 @@ class Normalized(NamedTuple):
     var: Array  # float32[F]
 
 
+def along_channels(vector: Array, ndim: int) -> Array:
+    """A vector of channels in the shape of an array with its channels last, for sums and products with it."""
+    return vector.reshape((1,) * (ndim - 1) + (-1,))
+
+
 def with_statistics(x: Array, mean: Array, var: Array, scale: Array, bias: Array) -> Array:
     """The features x [..., F] normalized by this mean and variance, in the type of x."""
     ratio = lax.rsqrt(var + EPSILON) * scale
-    y = (x.astype(jnp.float32) - along_features(mean, x)) * along_features(ratio, x) + along_features(bias, x)
+    y = (x.astype(jnp.float32) - along_channels(mean, x.ndim)) * along_channels(ratio, x.ndim) + along_channels(
+        bias, x.ndim
+    )
     return y.astype(x.dtype)
 
 
@@ -61,11 +68,13 @@ def _forward(x: Array, scale: Array, bias: Array) -> tuple[Normalized, _Saved]:
 def _backward(saved: _Saved, gradient: Normalized) -> tuple[Array, Array, Array]:
     x, mean, inverse, scale = saved
     dy = gradient.features.astype(jnp.float32)
-    z = (x.astype(jnp.float32) - along_features(mean, x)) * along_features(inverse, x)
+    z = (x.astype(jnp.float32) - along_channels(mean, x.ndim)) * along_channels(inverse, x.ndim)
     bias_gradient = jnp.sum(dy, _batch_axes(x))
     scale_gradient = jnp.sum(dy * z, _batch_axes(x))
-    centered = dy - along_features(bias_gradient / _count(x), x) - z * along_features(scale_gradient / _count(x), x)
-    return (along_features(scale * inverse, x) * centered).astype(x.dtype), scale_gradient, bias_gradient
+    centered = (
+        dy - along_channels(bias_gradient / _count(x), x.ndim) - z * along_channels(scale_gradient / _count(x), x.ndim)
+    )
+    return (along_channels(scale * inverse, x.ndim) * centered).astype(x.dtype), scale_gradient, bias_gradient
 
 
 normalize.defvjp(_forward, _backward)
@@ -77,8 +86,3 @@ def _batch_axes(x: Array) -> tuple[int, ...]:
 
 def _count(x: Array) -> int:
     return math.prod(x.shape[:-1])
-
-
-def along_features(vector: Array, x: Array) -> Array:
-    """A vector of features [F] in a shape that fits x [..., F]."""
-    return vector.reshape((1,) * (x.ndim - 1) + (-1,))

@@ -176,9 +176,8 @@ STUDY = Study(
         "as many positions, and mirror samples.",
         "Why widths 16 and 32 failed is looked for in two ways. Two more runs of each change one thing: the learning "
         "rate and, where the thesis suspects them, the replay buffer (width 16) and the number of blocks (width 32). "
-        "The metrics of every run say how many games were drawn, how "
-        "long they were, how often the learner saw each position, and how much better the network predicts results "
-        "than a constant does.",
+        "The metrics of every run say how many games were drawn, how long they were, how often the learner saw each "
+        "position, and how much better the network predicts results than a constant does.",
         "The thesis reports that an agent of width 7, moving first against perfect play, won, drew and lost about a "
         "third of the games each; it gives no number of games.",
     ),

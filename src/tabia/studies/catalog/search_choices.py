@@ -203,7 +203,7 @@ STUDY = Study(
     notes=(
         "Players compute on the device of the run. The costs here are of a GPU that other programs used at the same "
         "time: both players were timed in turns, fifteen times each. A GPU evaluates eight leaves almost as fast as "
-        "one, so at equal time eight leaves per step are worth much more than on a CPU.",
+        "one, so at equal time a search with eight leaves per step has several times as many simulations.",
         "In Connect 4 nothing makes a difference, because the agent plays almost perfectly either way. "
         "At equal time, proven values lose on a GPU: they cost more time there than they save in simulations.",
     ),
