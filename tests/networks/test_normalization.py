@@ -27,8 +27,11 @@ def flax(x: Array, scale: Array, bias: Array) -> tuple[Array, nnx.BatchNorm]:
     ("dtype", "tolerance"),
     [(jnp.float32, 2e-5), (jnp.bfloat16, 2**-7)],  # rounding errors of sums; of the last digit of bfloat16, twice
 )
-@pytest.mark.parametrize("shape", [(16, 5, 4, 3), (32, 3)])
-def test_equals_flax(shape: tuple[int, ...], dtype: DTypeLike, tolerance: float) -> None:
+@pytest.mark.parametrize(("shape", "backend"), [((16, 5, 4, 3), "cpu"), ((16, 5, 4, 3), "gpu"), ((32, 3), "cpu")])
+def test_equals_flax(
+    shape: tuple[int, ...], backend: str, dtype: DTypeLike, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)  # which decides how the sums are computed
     keys = jax.random.split(jax.random.key(0), 4)
     x = (2.0 + 3.0 * jax.random.normal(keys[0], shape)).astype(dtype)
     scale, bias = jax.random.normal(keys[1], (3,)), jax.random.normal(keys[2], (3,))
