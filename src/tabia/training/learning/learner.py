@@ -25,6 +25,7 @@ from tabia.training.learning.batch import Batch, make_batch
 from tabia.training.learning.epochs import EpochSample, draw_epochs
 from tabia.training.learning.losses import Losses, LossTerm, compute_losses, make_terms
 from tabia.training.learning.optimizer import l2_loss, make_optimizer
+from tabia.training.learning.packing import PLAIN, PackedVariables, Plain
 from tabia.training.selfplay.replay import ReplayBuffer, Samples, host_of, sample
 
 Source = ReplayBuffer | Samples | EpochSample
@@ -188,12 +189,13 @@ class Learner:
 def _learn(
     learner: Learner, train_state: TrainState, source: Source, key: Array, learning_rate: Array
 ) -> tuple[TrainState, Losses]:
-    def step(carry: _Carry, index: Array) -> tuple[_Carry, Losses]:
-        after, losses = learn_step(learner, _from_carry(carry), source, key, index, learning_rate)
-        return _to_carry(learner, after), losses
+    loop = _Loop(learner, PackedVariables.of(train_state.variables))
 
-    carry, found = jax.lax.scan(step, _to_carry(learner, train_state), jnp.arange(learner.settings.steps))
-    return _from_carry(carry), jax.tree.map(jnp.mean, found)
+    def step(carry: _Carry, index: Array) -> tuple[_Carry, Losses]:
+        return loop.step(carry, source, key, index, learning_rate)
+
+    carry, found = jax.lax.scan(step, loop.enter(train_state), jnp.arange(learner.settings.steps))
+    return loop.leave(carry), jax.tree.map(jnp.mean, found)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -207,29 +209,49 @@ def _learn_many(
     count: Array,
 ) -> tuple[TrainState, Losses]:
     """Steps in one program whose number is an argument."""
+    loop = _Loop(learner, PackedVariables.of(train_state.variables))
+    losses = jax.eval_shape(partial(learn_step, learner), train_state, source, key, first, learning_rate)[1]
+    names, structure = jax.tree.flatten(losses)
 
-    def step(index: Array, carry: tuple[_Carry, Losses]) -> tuple[_Carry, Losses]:
-        after, losses = learn_step(learner, _from_carry(carry[0]), source, key, index, learning_rate)
-        return _to_carry(learner, after), jax.tree.map(jnp.add, carry[1], losses)
+    def step(index: Array, carry: tuple[_Carry, Array]) -> tuple[_Carry, Array]:
+        after, losses = loop.step(carry[0], source, key, index, learning_rate)
+        return after, carry[1] + jnp.stack(jax.tree.leaves(losses))
 
-    like = jax.eval_shape(partial(learn_step, learner), train_state, source, key, first, learning_rate)[1]
-    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
-    carry, total = jax.lax.fori_loop(first, first + count, step, (_to_carry(learner, train_state), nothing))
-    return _from_carry(carry), jax.tree.map(lambda leaf: leaf / count, total)
+    carry, total = jax.lax.fori_loop(first, first + count, step, (loop.enter(train_state), jnp.zeros(len(names))))
+    return loop.leave(carry), jax.tree.unflatten(structure, total / count)
 
 
 _Carry = tuple[Variables, Variables | None, optax.OptState, Array]
-"""A train state in a loop. Without a moving average the variables are not carried twice: each step would copy them."""
+"""A packed train state. Without a moving average the variables are not carried twice: each step would copy them."""
 
 
-def _to_carry(learner: Learner, train_state: TrainState) -> _Carry:
-    variables, ema, optimizer_state, step = train_state
-    return variables, ema if learner.settings.ema_decay else None, optimizer_state, step
+class _Loop(NamedTuple):
+    """Training steps in a loop, between which the train state is packed."""
 
+    learner: Learner
+    form: PackedVariables
 
-def _from_carry(carry: _Carry) -> TrainState:
-    variables, ema, optimizer_state, step = carry
-    return TrainState(variables, variables if ema is None else ema, optimizer_state, step)
+    def enter(self, train_state: TrainState) -> _Carry:
+        variables, ema, optimizer_state, step = train_state
+        packed = self.form.params.pack_state(optimizer_state)
+        return self.form.pack(variables), self._ema(self.form.pack(ema)), packed, step
+
+    def step(
+        self, carry: _Carry, source: Source, key: Array, index: Array, learning_rate: Array
+    ) -> tuple[_Carry, Losses]:
+        variables, ema, optimizer_state, step = carry
+        packed = TrainState(variables, variables if ema is None else ema, optimizer_state, step)
+        after, losses = learn_step(self.learner, packed, source, key, index, learning_rate, self.form)
+        return (after.variables, self._ema(after.ema), after.optimizer_state, after.step), losses
+
+    def leave(self, carry: _Carry) -> TrainState:
+        variables, ema, optimizer_state, step = carry
+        unpacked = self.form.unpack(variables)
+        average = unpacked if ema is None else self.form.unpack(ema)
+        return TrainState(unpacked, average, self.form.params.unpack_state(optimizer_state), step)
+
+    def _ema(self, ema: Variables) -> Variables | None:
+        return ema if self.learner.settings.ema_decay else None
 
 
 @partial(jax.jit, static_argnums=0)
@@ -255,11 +277,20 @@ def _samples_at(learner: Learner, source: Source, key: Array, index: Array) -> S
 
 
 def learn_step(
-    learner: Learner, train_state: TrainState, source: Source, key: Array, index: Array, learning_rate: Array
+    learner: Learner,
+    train_state: TrainState,
+    source: Source,
+    key: Array,
+    index: Array,
+    learning_rate: Array,
+    form: Plain = PLAIN,
 ) -> tuple[TrainState, Losses]:
-    """One training step, number `index` of its call; several devices share its samples and add up their gradients."""
+    """One training step, number `index` of its call, on a train state of this form.
+
+    Several devices share its samples and add up their gradients.
+    """
     _, symmetry_key, dropout_key = jax.random.split(jax.random.fold_in(key, index), 3)
-    settings, (params, statistics) = learner.settings, train_state.variables
+    settings, (params, statistics) = learner.settings, form.unpack(train_state.variables)
     batch = learner.make_batch(constrain(_samples_at(learner, source, key, index)), symmetry_key)
 
     def loss(params: Tree) -> tuple[Array, tuple[Losses, Tree]]:
@@ -270,9 +301,10 @@ def learn_step(
         return losses.total + l2_loss(settings, params), (losses, new)
 
     (_, (losses, updated)), gradient = jax.value_and_grad(loss, has_aux=True)(params)
-    updates, optimizer_state = make_optimizer(settings).update(gradient, train_state.optimizer_state, params)
+    held, seen = train_state.variables.params, form.pack(Variables(gradient, updated))
+    updates, optimizer_state = make_optimizer(settings).update(seen.params, train_state.optimizer_state, held)
     rate = learning_rate * jnp.minimum(1.0, (train_state.step + 1) / max(settings.warmup_steps, 1))
-    variables = Variables(jax.tree.map(lambda old, update: old - rate * update, params, updates), updated)
+    variables = Variables(jax.tree.map(lambda old, update: old - rate * update, held, updates), seen.statistics)
     ema = _update_ema(settings, train_state, variables)
     return constrain((TrainState(variables, ema, optimizer_state, train_state.step + 1), losses), axis=None)
 

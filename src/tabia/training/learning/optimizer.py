@@ -14,6 +14,7 @@ from jax.tree_util import KeyPath
 
 from tabia.networks import Tree
 from tabia.training.config.schema import LearnerSettings
+from tabia.training.learning.packing import KERNEL, KERNELS
 
 
 def make_optimizer(settings: LearnerSettings) -> optax.GradientTransformation:
@@ -63,16 +64,18 @@ def _direction(settings: LearnerSettings) -> optax.GradientTransformation:
 def _muon_dimensions(params: optax.Params) -> optax.Params:
     """Muon takes weights as matrices from inputs to outputs, except biases, norms and thin output layers.
 
-    It takes each of the matrices over cells [groups, cells, cells] by itself. A depthwise kernel [rows, columns, 1,
-    channels] is not a matrix: it mixes no channels.
+    It takes each kernel of a stack by itself, and each of the matrices over cells [groups, cells, cells]. A depthwise
+    kernel [rows, columns, 1, channels] is not a matrix: it mixes no channels.
     """
 
     def dimensions(path: KeyPath[Any], leaf: Array) -> optax.contrib.MuonDimensionNumbers | None:
-        if not _is_kernel(path) or (leaf.ndim == 4 and leaf.shape[2] == 1):
+        first = int(path[-1].key == KERNELS)  # the axis after that of the stack
+        shape = leaf.shape[first:]
+        if not _is_kernel(path) or (len(shape) == 4 and shape[2] == 1):
             return None
-        inputs = (1,) if leaf.ndim == 3 else tuple(range(leaf.ndim - 1))
-        thin = min(math.prod(leaf.shape[axis] for axis in inputs), leaf.shape[-1]) < 16
-        return None if thin else optax.contrib.MuonDimensionNumbers(inputs, -1)
+        inputs = (1,) if len(shape) == 3 else tuple(range(len(shape) - 1))
+        thin = min(math.prod(shape[axis] for axis in inputs), shape[-1]) < 16
+        return None if thin else optax.contrib.MuonDimensionNumbers(tuple(first + axis for axis in inputs), -1)
 
     return jax.tree.map_with_path(dimensions, params)
 
@@ -83,4 +86,4 @@ def _are_kernels(params: optax.Params) -> optax.Params:
 
 
 def _is_kernel(path: KeyPath[Any]) -> bool:
-    return bool(path[-1].key == "kernel")
+    return path[-1].key in (KERNEL, KERNELS)
