@@ -24,6 +24,7 @@ from tabia.evaluation.rounds import MatchError
 from tabia.games.game import Game, State
 from tabia.games.session import move_word
 from tabia.players.player import FollowsGames, Line, Player, Reply, choose
+from tabia.players.together import together
 
 SMALLEST = 8
 """The smallest number of positions passed to a player, unless a match says otherwise."""
@@ -73,6 +74,7 @@ class GameBatch:
         self.game, self.players, self.games, self._key = game, players, list(games), key
         self.incidents: list[Incident] = []
         self._smallest = smallest
+        self._pair = together(players, query_size(len(games), smallest))
         self._rules = _compiled(game)
         self._seats = np.array([one.players for one in games])
         self._live = np.array([not one.record.finished for one in games])
@@ -152,22 +154,33 @@ class GameBatch:
         chosen = np.full(len(self.games), -1, np.int32)
         mover = self._seats[np.arange(len(self.games)), self._status.mover[: len(self.games)]]
         ply = max(len(self.games[index].actions) for index in np.flatnonzero(self._live))
-        for index, player in enumerate(self.players):
-            rows = np.flatnonzero(self._live & (mover == index))
-            if not len(rows):
+        rows = [np.flatnonzero(self._live & (mover == index)) for index in range(len(self.players))]
+        replies = {} if self._pair is None else self._ask_together(self._pair, rows, ply)
+        for index, (player, own) in enumerate(zip(self.players, rows, strict=True)):
+            if not len(own):
                 continue
             if isinstance(player, FollowsGames):
-                chosen[rows] = self._follow(player, rows)
-                rows = rows[self._live[rows]]
-                self._check(player, rows, chosen[rows])
-                continue
-            padded = _padded(rows, self._smallest)
-            gathered = self._rules.take(self._states, jnp.asarray(padded))
-            key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
-            plies = jnp.full(len(padded), ply, jnp.int32)
-            chosen[rows] = np.asarray(choose(player, gathered, key, plies).actions)[: len(rows)]
-            self._check(player, rows, chosen[rows])
+                chosen[own] = self._follow(player, own)
+            else:
+                reply = replies.get(index)
+                reply = self._ask(player, _padded(own, self._smallest), ply, index) if reply is None else reply
+                chosen[own] = reply[: len(own)]
+            playing = own[self._live[own]]
+            self._check(player, playing, chosen[playing])
         return chosen
+
+    def _ask(self, player: Player, rows: np.ndarray, ply: int, index: int) -> np.ndarray:
+        """The actions of a player in these games; `index` makes its random key another than that of the others."""
+        gathered = self._rules.take(self._states, jnp.asarray(rows))
+        key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
+        return np.asarray(choose(player, gathered, key, jnp.full(len(rows), ply, jnp.int32)).actions)
+
+    def _ask_together(self, pair: Player, rows: Sequence[np.ndarray], ply: int) -> dict[int, np.ndarray]:
+        """The actions of both players of a pair; one that is not to move in any game repeats the other's positions."""
+        size = query_size(max(map(len, rows)), self._smallest)
+        either = rows[0] if len(rows[0]) else rows[1]
+        padded = [_padded(own if len(own) else either, size) for own in rows]
+        return dict(enumerate(np.split(self._ask(pair, np.concatenate(padded), ply, 0), 2)))
 
     def _follow(self, player: FollowsGames, rows: np.ndarray) -> list[int]:
         """The actions of a player that follows games, -1 where it ends one."""
