@@ -217,3 +217,13 @@ def test_a_figure_has_no_place_for_what_is_not_measured() -> None:
 def test_without_matplotlib_only_the_figures_are_missing(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert [path.name for path in report.write(STUDY, StudyDirectory(whole))] == ["results.csv", "results.md"]
+
+
+def test_an_axis_of_counts_has_whole_numbers_also_where_points_are_moved_aside() -> None:
+    """Curves over the same counts are drawn side by side, so that their intervals do not hide each other."""
+    found = {f"{curve} {count}": exact(f"{curve} {count}", float(count)) for curve in "ab" for count in range(3)}
+    curves = tuple(Curve(curve, tuple((count, f"{curve} {count}") for count in range(3))) for curve in "ab")
+    shown = Figure(name="one", title="", x="", y="", curves=curves, y_range=(0.0, 2.0))
+    drawn = draw(shown, found, {}, [], scale="", authors="")
+    assert drawn is not None and b"<!-- 0.5 -->" not in drawn.split(b'id="matplotlib.axis_2"')[0]
+    assert b"<!-- 1 -->" in drawn.split(b'id="matplotlib.axis_2"')[0]

@@ -139,7 +139,7 @@ def _finish(drawing: Any, axes: Any, figure: Figure, scale: str) -> None:
             axes.tick_params("x", rotation=30)
     if figure.log_x:
         _log(axes, figure)
-    elif not words and all(float(x).is_integer() for line in axes.lines for x in line.get_xdata()):
+    elif not words and all(float(x).is_integer() for x in _spots(figure) or _drawn(axes)):
         axes.xaxis.get_major_locator().set_params(integer=True)
     if figure.y_range is not None:
         axes.set_ylim(*figure.y_range)
@@ -150,10 +150,19 @@ def _finish(drawing: Any, axes: Any, figure: Figure, scale: str) -> None:
     drawing.supxlabel("\n".join(textwrap.wrap(scale, 110)), x=0.01, ha="left", fontsize=7, color="#555555")
 
 
+def _spots(figure: Figure) -> list[float]:
+    """The numbers over which the points of curves stand, before they are moved aside."""
+    return sorted({float(x) for curve in figure.curves for x, _ in curve.points if not isinstance(x, str)})
+
+
+def _drawn(axes: Any) -> list[float]:
+    return [float(x) for line in axes.lines for x in line.get_xdata()]
+
+
 def _log(axes: Any, figure: Figure) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    spots = sorted({float(x) for curve in figure.curves for x, _ in curve.points if not isinstance(x, str)})
+    spots = _spots(figure)
     axes.set_xscale("log")
     if spots:
         axes.xaxis.set_major_locator(FixedLocator(spots))

@@ -235,5 +235,7 @@ STUDY = Study(
         "one, and one in which the last seat can jump and the others can least. The other settings of section 7.3 "
         "train for ten sessions and meet the published ones after as many. All 200 games of a session are played at "
         "once, where the thesis plays 50 at a time; so a game may begin in one session and end in the next.",
+        "A session is 15,000 moves, which are 200 games of 75 moves. Later games are shorter, so a session holds up to "
+        "270 of them, and the 8,500 games of the thesis end after fewer sessions.",
     ),
 )
