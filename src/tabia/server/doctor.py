@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import os
 import platform
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,11 +85,14 @@ def _convolutions() -> Iterator[Finding]:
         if jax.default_backend() == "cpu":
             return
         types = dict.fromkeys((compute_type("auto"), inference_type(), compute_type("float32")))
+        cases = list(itertools.product(_FILTERS, types))
+        layers = [Layer("", filters, filters, kernel=3) for filters, _ in cases]
+        with ThreadPoolExecutor() as threads:  # compiling one after the other takes over a minute
+            errors = threads.map(lambda layer, case: numerics.error(layer, _BOARD, _BATCH, case[1]), layers, cases)
         wrong = [
             f"{filters} filters in {dtype}"
-            for dtype in types
-            for filters in _FILTERS
-            if numerics.error(Layer("", filters, filters, kernel=3), _BOARD, _BATCH, dtype) > numerics.TOLERANCE
+            for (filters, dtype), error in zip(cases, errors, strict=True)
+            if error > numerics.TOLERANCE
         ]
     except Exception as error:
         yield Finding("convolutions", BROKEN, f"they fail: {str(error)[:200]}. Update jax and its drivers.")
