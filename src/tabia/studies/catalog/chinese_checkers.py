@@ -8,6 +8,7 @@ from tabia.studies.estimates import spanning
 from tabia.studies.part import Part
 from tabia.studies.parts.checkers import (
     ACCEPTED,
+    ACCEPTED_SHARE,
     GREEDY,
     KINDS,
     SEATS,
@@ -31,7 +32,7 @@ from tabia.studies.parts.checkers import (
 from tabia.studies.parts.checkers_positions import illegal, illegal_key, opening, value_key
 from tabia.studies.plots import PERCENT, Curve, Figure, SeriesCurve
 from tabia.studies.study import Source, Study
-from tabia.studies.verdicts import Published, ordering, trend
+from tabia.studies.verdicts import Published, ordering, published_count, trend
 
 LATER = range(1, VERSIONS)  # versions with one before them
 SCALES = (
@@ -102,6 +103,7 @@ STUDY = Study(
     published=(
         Published(ACCEPTED, 20, "figure 9.0.64"),
         Published(SESSIONS, 41, "figure 9.0.64"),
+        published_count(ACCEPTED_SHARE, 19, 40, "figure 9.0.64"),
         Published(illegal_key(False), 3.5, "section 9.5", 3.0, 4.0),  # "less than 4%"
         Published(illegal_key(True), 0.45, "section 9.5"),
     ),
@@ -143,6 +145,15 @@ STUDY = Study(
             y="count",
             curves=(Curve("count", (("versions", ACCEPTED), ("sessions", SESSIONS))),),
             joined=False,
+        ),
+        Figure(
+            name="accepted",
+            title="How often a session ended in an accepted version (figure 9.0.64)",
+            x="",
+            y="% of sessions",
+            curves=(Curve("accepted", (("after the first session", ACCEPTED_SHARE),)),),
+            joined=False,
+            y_range=PERCENT,
         ),
         Figure(
             name="greedy",

@@ -8,7 +8,7 @@ from typing import Any
 
 from tabia.evaluation import Record
 from tabia.games.game import Game
-from tabia.studies.estimates import Estimate, average, exact
+from tabia.studies.estimates import Estimate, average, exact, percentage
 from tabia.studies.matches import MakePlayer, MatchPart, Measure, score, spec, trained, until, version
 from tabia.studies.part import Outcome, part_seed
 from tabia.studies.study import Scale
@@ -27,7 +27,7 @@ VARIANT_ITERATIONS = 14
 VERSIONS_ONLY = (("checkpoints.every", 1_000_000),)
 """A checkpoint is 400 MiB, most of it the optimizer and the replay buffer, and only accepted versions are measured."""
 VERSIONS = 5  # evenly spaced over training, of which the first is the untrained network
-ACCEPTED, SESSIONS = "accepted versions", "sessions"
+ACCEPTED, SESSIONS, ACCEPTED_SHARE = "accepted versions", "sessions", "sessions that ended in an accepted version"
 GREEDY = "greedy"
 KINDS = {"agent": "az", "network": "network"}
 
@@ -66,8 +66,12 @@ SEARCH_SCORE, SEARCH_ALONE = "agent against network: score", "agent against netw
 
 def _accepted(lines: Lines) -> tuple[Estimate, ...]:
     gated = [line for line in lines if "gate_passed" in line]
-    found = sum(bool(line["gate_passed"]) for line in gated) + 1  # the version after the teacher's games
-    return exact(ACCEPTED, found, "versions"), exact(SESSIONS, len(gated) + 1, "sessions")
+    passed = sum(bool(line["gate_passed"]) for line in gated)
+    return (
+        exact(ACCEPTED, passed + 1, "versions"),  # with the one after the teacher's games
+        exact(SESSIONS, len(gated) + 1, "sessions"),
+        percentage(ACCEPTED_SHARE, passed, max(len(gated), 1), "% of sessions"),
+    )
 
 
 def length_key(variant: str) -> str:
@@ -85,7 +89,7 @@ def _lengths(variant: str) -> Callable[[Lines], tuple[Estimate, ...]]:
 
 
 def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> TrainingPart:
-    counts = (ACCEPTED, SESSIONS) if variant == "published" else ()
+    counts = (ACCEPTED, SESSIONS, ACCEPTED_SHARE) if variant == "published" else ()
     return TrainingPart(
         name=f"train-{slug(variant)}-{repeat}",
         recipe=TINY_RECIPE if scale.tiny else RECIPE,
