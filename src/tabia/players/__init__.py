@@ -8,6 +8,7 @@ network.py      a network without search; runs.py finds networks; agents.py desc
 perfect.py      exact play
 own.py          players from Python files; position.py what they see
 engines/        outside engines: GTP, UCI, GNU Backgammon
+together.py     two players that share one search on a GPU
 modifiers.py    temperature, epsilon and random first moves for any player
 analysis.py     a player's analysis of positions; reading.py reads positions from files
 ladder.py       opponents of known strength

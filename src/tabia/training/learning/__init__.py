@@ -5,6 +5,7 @@ epochs      one sample visited several times in mini-batches
 losses      the terms of the loss
 optimizer   the optimizer and the learning rate schedule
 learner     training steps and the train state
+packing     parameters as a loop on a GPU carries them
 widening    the train state of a network that is widened
 """
 
