@@ -48,12 +48,16 @@ def test_a_run_says_which_player_was_measured(look: Look, server: Server) -> Non
         (folder / "config.toml").write_text(
             f'game = "tictactoe"\n[search]\nsimulations = 16\n[evaluation]\nsimulations = {simulations}\n'
         )
-        match = {"random": {"score": 0.79, "low": 0.66, "high": 0.88, "games": 40}}
+        score = {"score": 0.79, "low": 0.66, "high": 0.88, "games": 40}
+        match = dict.fromkeys(("random", "mcts:simulations=200", "minimax:depth=4", "mcts:c=2"), score)
         measured = {"agreement_network": 0.9, "agreement_search": 1.0, "matches": match}
         (folder / "metrics.jsonl").write_text(json.dumps({"iteration": 40, "seconds": 9.0, **measured}) + "\n")
         screen = look().open(f"#/learn/{name}")
         screen.wait_until("79%", ".strength")
         assert f"{player}, at iteration 40." in screen.page.inner_text(".strength")
+        opponents = screen.page.locator(".strength td:first-child").all_inner_texts()
+        assert opponents == ["Random", "MCTS(200)", "Minimax(4)", "mcts:c=2"]
+        screen.wait_until("against MCTS(200)", ".chart-card")
         screen.wait_until(f"{player}, in games that start", ".chart-card")
         screen.wait_until(f"a search of {simulations or 16} simulations", ".chart-card")
         assert "agrees with perfect play, with search" in screen.page.inner_text(".stats")

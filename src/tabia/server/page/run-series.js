@@ -1,5 +1,5 @@
 /** What a run's series mean: which belong in one chart, their names, units and the figures worth a tile. Pure functions. */
-import { count, figure, percent } from "./words.js";
+import { count, figure, percent, playerName } from "./words.js";
 
 /** @typedef {{x: number[], seconds: number[], y: (number|null)[], low?: number[], high?: number[]}} Series */
 
@@ -36,7 +36,8 @@ export function derived(all) {
 /** A metric's name for people. @param {string} name */
 export function seriesName(name) {
   const known = /** @type {Record<string, string>} */ ({ agreement_network: "network alone", agreement_search: "with search", loss_total: "total", loss_policy: "policy", loss_value: "value", loss_final_position: "final position", elo: "Elo", policy_agreement: "moves played", agreement: "positions learned" });
-  return known[name] ?? name.replace(/^matches\./, "against ").replace(/\.score$/, "").replace(/_per_second$/, "").replaceAll("_", " ");
+  if (name.startsWith("matches.")) return `against ${playerName(name.slice("matches.".length))}`;
+  return known[name] ?? name.replace(/\.score$/, "").replace(/_per_second$/, "").replaceAll("_", " ");
 }
 
 /** Who plays the matches of a run: its network, alone or with a search. @param {Record<string, any>} settings */

@@ -97,6 +97,13 @@ export function viewpoint(game) {
   return own.length === 1 ? own[0] : 0;
 }
 
+/** A player for people: "MCTS(200)", "Minimax(4)", "Greedy"; others by their spec. @param {string} spec */
+export function playerName(spec) {
+  const simple = /** @type {Record<string, string>} */ ({ random: "Random", greedy: "Greedy", initialize: "Initialize", perfect: "Perfect play" });
+  const sized = /^(?:mcts:simulations|minimax:depth)=(\d+)$/.exec(spec);
+  return sized ? `${spec.startsWith("mcts") ? "MCTS" : "Minimax"}(${sized[1]})` : simple[spec] ?? spec;
+}
+
 /** Whom the reader plays: "Club", "Ben and Club". @param {any} game */
 export function opponents(game) {
   const own = viewpoint(game);

@@ -6,7 +6,7 @@ import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
 import { chartNote, curves, derived, evaluated, extended, grouped, seriesName, tiles } from "../run-series.js";
 import { game as catalogGame, prefer, store, Subscription } from "../store.js";
-import { duration, percent } from "../words.js";
+import { duration, percent, playerName } from "../words.js";
 import { chips } from "../components/parts.js";
 import "../components/chart.js";
 import "../components/selfplay.js";
@@ -204,7 +204,7 @@ class Run extends Element {
     const iteration = Math.max(...run.strength.map((/** @type {any} */ row) => row.iteration));
     return html`<section class="card strength"><h2>Measured strength</h2>
       <p class="soft small">${evaluated(run.settings ?? {})}, at iteration ${iteration}. Every game starts after a few random moves and is played from every seat. Some of these positions may be lost already, so even perfect play can score less than 100%.</p><div class="scroll"><table><tr><th>Opponent</th><th>Score</th><th>Games</th></tr>
-      ${run.strength.map((/** @type {any} */ row) => html`<tr><td>${row.name ?? row.opponent}</td><td>${percent(row.score)} <span class="soft small">${row.low !== undefined ? `${percent(row.low)} to ${percent(row.high)}` : ""}</span></td><td>${row.games ?? ""}</td></tr>`)}</table></div></section>`;
+      ${run.strength.map((/** @type {any} */ row) => html`<tr><td>${playerName(row.opponent)}</td><td>${percent(row.score)} <span class="soft small">${row.low !== undefined ? `${percent(row.low)} to ${percent(row.high)}` : ""}</span></td><td>${row.games ?? ""}</td></tr>`)}</table></div></section>`;
   }
 }
 
