@@ -17,7 +17,8 @@ from tabia.networks.presets import tower
 from tabia.training.config.schema import LearnerSettings
 from tabia.training.errors import TrainingError
 from tabia.training.iteration import Iteration
-from tabia.training.learning import Losses, TrainState, learner, learning_rate_at
+from tabia.training.learning import Learner, Losses, TrainState, learning_rate_at
+from tabia.training.learning import steps as compiled
 from tabia.training.learning.epochs import draw_epochs
 from tabia.training.learning.optimizer import make_optimizer
 from tabia.training.plan import Plan
@@ -84,7 +85,7 @@ def _copied(tree):
 @pytest.fixture(scope="module")
 def steps(train_state, buffer) -> list[tuple[TrainState, Losses]]:
     """The reference: one training step after the other."""
-    one = jax.jit(learner.learn_step, static_argnums=0)
+    one = jax.jit(compiled.learn_step, static_argnums=0)
     key, made = jax.random.key(9), [(train_state, None)]
     for index in range(4):
         made.append(one(plan().learner, made[-1][0], buffer, key, jnp.int32(index), jnp.float32(LEARNING_RATE)))
@@ -93,7 +94,7 @@ def steps(train_state, buffer) -> list[tuple[TrainState, Losses]]:
 
 @pytest.mark.parametrize("scanned", [True, False])  # as on GPUs and as on CPUs
 def test_a_call_equals_its_steps_one_by_one(train_state, buffer, steps, scanned: bool) -> None:
-    learn = learner._learn if scanned else learner.Learner.learn
+    learn = compiled.learn_all if scanned else Learner.learn
     train_state, losses = learn(
         plan().learner, _copied(train_state), buffer, jax.random.key(9), jnp.float32(LEARNING_RATE)
     )
@@ -107,8 +108,8 @@ def test_a_call_equals_its_steps_one_by_one(train_state, buffer, steps, scanned:
 
 def test_samples_drawn_in_advance_are_those_of_the_steps(train_state, buffer, steps) -> None:
     """As with a replay buffer on the host, where the samples of all steps are drawn at once."""
-    drawn = learner._sample_all(plan().learner, buffer, jax.random.key(9))
-    after, _ = learner._learn(
+    drawn = compiled.sample_all(plan().learner, buffer, jax.random.key(9))
+    after, _ = compiled.learn_all(
         plan().learner, _copied(train_state), drawn, jax.random.key(9), jnp.float32(LEARNING_RATE)
     )
     for mine, theirs in zip(jax.tree.leaves(after), jax.tree.leaves(steps[-1][0]), strict=True):
@@ -142,7 +143,7 @@ def test_without_a_size_the_sample_is_all_that_is_ready(buffer) -> None:
 def test_as_many_steps_as_an_argument_says(train_state, buffer, steps) -> None:
     """In one program, as on GPUs, and one by one, as on CPUs."""
     rate, key, made = jnp.float32(LEARNING_RATE), jax.random.key(9), plan().learner
-    one, losses = learner._learn_many(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(3))
+    one, losses = compiled.learn_counted(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(3))
     other, means = made.learn(_copied(train_state), buffer, key, LEARNING_RATE, 3)
     for mine, theirs, expected in zip(*map(jax.tree.leaves, (one, other, steps[3][0])), strict=True):
         assert np.asarray(mine) == pytest.approx(np.asarray(expected), rel=1e-4, abs=1e-6)
@@ -155,10 +156,10 @@ def test_as_many_steps_as_an_argument_says(train_state, buffer, steps) -> None:
 def test_without_a_moving_average_the_new_variables_play(train_state, buffer) -> None:
     made = replace(plan().learner, settings=replace(plan().learner.settings, ema_decay=0.0))
     key, rate = jax.random.key(2), jnp.float32(LEARNING_RATE)
-    one, _ = learner._learn_many(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(2))
+    one, _ = compiled.learn_counted(made, _copied(train_state), buffer, key, rate, jnp.int32(0), jnp.int32(2))
     other = _copied(train_state)
     for index in range(2):
-        other, _ = learner._learn_step(made, other, buffer, key, jnp.int32(index), rate)
+        other, _ = compiled.learn_one(made, other, buffer, key, jnp.int32(index), rate)
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one, other)
     jax.tree.map(np.testing.assert_array_equal, one.ema, one.variables)
 
@@ -170,7 +171,7 @@ def test_epochs_learn_the_sample(train_state, buffer) -> None:
     assert int(after.step) == 3 * math.ceil(80 / 32)
     epochs, found = made._draw_epochs(buffer, key), []
     for index in range(9):
-        train_state, one = learner._learn_step(made, _copied(train_state), epochs, key, jnp.int32(index), rate)
+        train_state, one = compiled.learn_one(made, _copied(train_state), epochs, key, jnp.int32(index), rate)
         found.append(one.to_dict())
     for name, mean in losses.to_dict().items():  # those of the last epoch
         assert mean == pytest.approx(np.mean([one[name] for one in found[6:]]), rel=1e-5)

@@ -21,8 +21,8 @@ from tabia.training.compiling import CompileAhead
 from tabia.training.config import toml
 from tabia.training.config.schema import Config
 from tabia.training.errors import TrainingError
-from tabia.training.learning.learner import TrainState
 from tabia.training.learning.optimizer import make_optimizer
+from tabia.training.learning.steps import TrainState
 from tabia.training.learning.widening import widen
 from tabia.training.loop import train
 from tabia.training.plan import Plan

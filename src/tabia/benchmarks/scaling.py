@@ -39,7 +39,7 @@ from tabia.training import recipes
 from tabia.training import state as states
 from tabia.training.config.schema import Config
 from tabia.training.config.toml import with_assignments
-from tabia.training.learning.learner import TrainState
+from tabia.training.learning.steps import TrainState
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.state import State, playing

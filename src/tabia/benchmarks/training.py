@@ -24,7 +24,7 @@ from tabia.networks.presets import tower
 from tabia.networks.summary import counts
 from tabia.training import state as states
 from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SearchSettings, SelfPlaySettings
-from tabia.training.learning.learner import TrainState
+from tabia.training.learning.steps import TrainState
 from tabia.training.plan import Plan
 from tabia.training.selfplay import replay
 from tabia.training.selfplay.play import make_search

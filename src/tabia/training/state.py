@@ -19,7 +19,8 @@ from tabia.networks.widening import Widening
 from tabia.search import memory
 from tabia.search.memory import Need
 from tabia.training.errors import DIVERGED, TrainingError
-from tabia.training.learning.learner import Learner, TrainState
+from tabia.training.learning.learner import Learner
+from tabia.training.learning.steps import TrainState
 from tabia.training.learning.widening import widen
 from tabia.training.limits import working_bytes
 from tabia.training.plan import Plan

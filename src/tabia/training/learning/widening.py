@@ -17,8 +17,9 @@ from jax import Array
 from jax.tree_util import KeyPath, keystr
 
 from tabia.networks.widening import Widening
-from tabia.training.learning.learner import Learner, TrainState
+from tabia.training.learning.learner import Learner
 from tabia.training.learning.optimizer import make_optimizer
+from tabia.training.learning.steps import TrainState
 
 _SECOND = ".nu"  # second moments in the paths of optax's states
 
