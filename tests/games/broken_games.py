@@ -158,6 +158,23 @@ class LegalAfterTheEnd(Broken):
 
 
 @dataclass(frozen=True)
+class OverAtOnce(Broken):
+    """Nobody has a move at the start, so the game is over and drawn."""
+
+    def over(self, state: State) -> Array:
+        return jnp.ones((), bool)
+
+    def legal(self, state: State) -> Array:
+        return jnp.zeros(9, bool)
+
+    def scores(self, state: State) -> Array:
+        return jnp.zeros(2)
+
+    def step(self, state: State, action: Array, key: Key | None = None) -> State:
+        return state
+
+
+@dataclass(frozen=True)
 class NoMoveLeft(Broken):
     """The center may not be played, so full boards are never reached and nobody can move."""
 
@@ -418,6 +435,7 @@ BROKEN: list[tuple[Game, set[Law]]] = [
     (MoverOutOfRange(), {rules.mover_is_a_seat}),
     (EarlyScores(), {rules.scores_wait}),
     (ScoresOutOfRange(), {rules.scores_stay_in_range}),
+    (OverAtOnce(), {rules.a_new_game_is_not_over}),
     (LegalAfterTheEnd(), {rules.moves_exist_until_the_end}),
     (NoMoveLeft(), {rules.moves_exist_until_the_end, rules.ends_in_time}),
     (IllegalCounts(), {rules.illegal_moves_change_nothing}),

@@ -161,6 +161,14 @@ def _play_at_random(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared
         ({"__init__": lambda self: {}[1]}, r"__init__\(\) raised KeyError at line \d+"),
         ({"legal_moves": lambda self: [6]}, r"legal_moves\(\) has 6, not 0 to 5"),
         ({"legal_moves": lambda self: []}, r"legal_moves\(\) is empty, but is_over\(\) is False, at the start"),
+        (
+            {"legal_moves": lambda self: None, "is_over": lambda self: not self.legal_moves()},
+            r"legal_moves\(\) is None, not a list of action numbers, at the start",
+        ),
+        (
+            {"legal_moves": lambda self: [], "is_over": lambda self: not self.legal_moves()},
+            r"is_over\(\) is True before the first move, and legal_moves\(\) is empty, at the start",
+        ),
         ({"legal_moves": lambda self: ["a"]}, r"legal_moves\(\) has 'a', a str, but a move is a number from 0 to 5"),
         (
             {"legal_moves": lambda self: [True] * 6},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tabia import games
@@ -42,9 +44,10 @@ def test_parameters_are_read(id: str, game: Connect) -> None:
         ("conect4", "There is no game 'conect4'. Did you mean connect4"),
         ("otello", "Did you mean othello"),
         ("tic-tac-toe", "Did you mean tictactoe"),
-        ("chess", "There is no game 'chess'"),
+        ("chess", "There is no game 'chess'. Did you mean pgx:chess or pgx:gardner_chess?"),
         ("", "There is no game ''"),
-        ("go", "Known: tictactoe, connect4"),
+        ("go", "Did you mean pgx:go_19x19 or pgx:go_9x9?"),
+        ("bridge", "Known: tictactoe, connect4"),
         ("connect4:rows=7", "connect4 takes no parameter 'rows'"),
         ("connect:row=6", "connect takes no parameter 'row'. Did you mean rows"),
         ("tictactoe:size=4", "tictactoe takes no parameter 'size'"),
@@ -58,6 +61,16 @@ def test_ids_that_name_nothing_are_refused_with_the_nearest(id: str, message: st
     with pytest.raises(GameError) as refused:
         games.make(id)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("id", "meant"), [("race", "race.py:Class"), ("race:Race", "race.py:Race")])
+def test_a_file_without_its_ending_is_named(
+    id: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "race.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GameError, match=f"name the file, a colon and the class: {meant}$"):
+        games.make(id)
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ def test_only_costly_moves_matter_and_lost_results_come_first() -> None:
         turn(4, "b", 0.8, -0.1),
         turn(6, "b", 0.1, 0.0, truth(a=0, b=-1)),
         turn(8, "b", 0.5, 0.1),
+        turn(9, "b", 0.9, -0.9, truth(a=5, b=3)),  # it still wins, so it is no mistake, whatever a search expects
         turn(10, "b", 0.5, 0.2),
     ]
     assert [found.ply for found in mattered(turns)] == [4, 6, 8]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tabia.core.errors import did_you_mean
@@ -35,6 +36,7 @@ _OWN: dict[str, Callable[..., Game]] = {
     "othello": Othello,
 }
 _LIBRARIES = ("pgx", "spiel")
+_WORD = re.compile(r"[\w-]{1,100}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 _WORDS = ("rules",)  # parameters with text values; all others are whole numbers
 
@@ -71,11 +73,27 @@ def make(id: str) -> Game:
         game = load(f"{path}.py", name, texts)
     else:
         library, _, rest = id.partition(":")
+        if library.strip() not in (*_OWN, *_LIBRARIES):
+            raise _unknown(library.strip(), rest)
         name, texts = _split(rest if library in _LIBRARIES else id)
         history = _number(texts.pop("history", "1"), "history")
         parameters = {key: value if key in _WORDS else _number(value, key) for key, value in texts.items()}
         game = _from_library(library, name, parameters, id) if library in _LIBRARIES else _own(name, parameters)
     return game if history == 1 else History(game, history)
+
+
+def _unknown(name: str, rest: str) -> GameError:
+    """The error for a name that no game has, with what may have been meant."""
+    from tabia.games.adapters.pgx import BOARDS
+
+    start = f"There is no game {quote(name)}."
+    if _WORD.fullmatch(name) and Path(f"{name}.py").is_file():
+        own = f"{name}.py:{rest if rest.isidentifier() else 'Class'}"
+        return GameError(f"{start} For a game of your own, name the file, a colon and the class: {own}")
+    others = [f"pgx:{board}" for board in sorted(BOARDS) if name in (board, *board.split("_"))]
+    known = [*ids(), "connect", *(f"{library}:..." for library in _LIBRARIES)]
+    hint = f"Did you mean {' or '.join(others)}?" if others else did_you_mean(name, known)
+    return GameError(f"{start} {hint} `tabia games` lists them all.")
 
 
 def _split(text: str) -> tuple[str, dict[str, str]]:
@@ -100,9 +118,6 @@ def _number(value: str, key: str) -> int:
 
 
 def _own(name: str, parameters: dict[str, Any]) -> Game:
-    if name not in _OWN:
-        known = [*ids(), "connect", *(f"{library}:..." for library in _LIBRARIES)]
-        raise GameError(f"There is no game {quote(name)}. {did_you_mean(name, known)} `tabia games` lists them all.")
     factory = _OWN[name]
     allowed = [field.name for field in dataclasses.fields(factory)] if isinstance(factory, type) else []
     for key in parameters:

@@ -91,6 +91,8 @@ class Plain:
     def read(self, position: Any, moves: Moves, seats: Moves) -> Facts:
         """The facts of a position after `moves`, which `seats` played."""
         over = bool(self.call(position, moves, "is_over"))
+        if over and not moves and not self._whole_numbers(self.call(position, moves, "legal_moves"), moves):
+            raise self.fault("is_over()", moves, "is True before the first move, and legal_moves() is empty")
         view = self._view if self.observes else self._default_view
         mover = 0 if over else self._mover(position, moves)  # any seat will do after the end
         scores = self._scores(position, moves) if over else np.zeros(self.num_players, np.float32)

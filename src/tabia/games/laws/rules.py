@@ -20,6 +20,12 @@ def mover_is_a_seat(played: Trials) -> str | None:
     )
 
 
+def a_new_game_is_not_over(played: Trials) -> str | None:
+    """A new game is not over."""
+    first = np.arange(len(played.plies.over)) == 0
+    return played.first(played.plies.over & first[:, None], lambda at: "over is True before the first move")
+
+
 def moves_exist_until_the_end(played: Trials) -> str | None:
     """There are legal moves exactly until the game is over."""
     over, choices = played.plies.over, played.plies.choices
@@ -162,6 +168,7 @@ def equal_words_mean_one_future(played: Trials) -> str | None:
 
 LAWS: tuple[Law, ...] = (
     mover_is_a_seat,
+    a_new_game_is_not_over,
     moves_exist_until_the_end,
     ends_in_time,
     legal_moves_change_something,

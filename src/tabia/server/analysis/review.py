@@ -45,6 +45,11 @@ class Turn:
         return max(_value(self.before, self.seat) - _value(self.after, self.seat), 0.0)
 
     @property
+    def matters(self) -> bool:
+        """Whether the move gave away a result or, where no solver knows, cost more than a search's noise."""
+        return self.loss >= LEAST_LOSS if self.truth is None else self.rank[0] > 0
+
+    @property
     def rank(self) -> tuple[int, float]:
         """Moves that gave away a result first, then by loss."""
         return (0 if self.truth is None else exact.drop(self.truth, self.played), self.loss)
@@ -80,7 +85,7 @@ async def review(
 
 def mattered(turns: list[Turn], most: int = MATTERED) -> list[Turn]:
     """The turns that cost most, in the order of the game."""
-    costly = [turn for turn in turns if turn.rank[0] > 0 or turn.loss >= LEAST_LOSS]
+    costly = [turn for turn in turns if turn.matters]
     return sorted(sorted(costly, key=lambda turn: turn.rank, reverse=True)[:most], key=lambda turn: turn.ply)
 
 
