@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tabia.cli.main import app
+from tabia.games import make
+from tabia.players import ladder
 
 
 def analyze(*words: str, stdin: str | None = None) -> Result:
@@ -39,6 +41,11 @@ def test_a_position_as_json() -> None:
     assert sum(answer["visits"].values()) == 32 and sum(answer["policy"].values()) == pytest.approx(1, abs=1e-3)
     assert answer["mover"] == 0 and answer["line"][0] == answer["move"]
     assert sum(answer["expected"]) == pytest.approx(0, abs=1e-3)
+
+
+def test_the_best_agent_is_asked_by_default() -> None:
+    answer = json.loads(analyze("connect3", "--moves", "1 2", "--json").stdout)
+    assert answer["player"] == ladder.opponent(make("connect3")) and answer["player"].startswith("az:connect3")
 
 
 def test_perfect_reports_exact_scores() -> None:

@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from tabia.players.reading import Refused
 
 Spec = Annotated[
-    str,
-    typer.Option("--player", metavar="SPEC", help="The player that analyzes; see docs/reference/players.md."),
+    str | None,
+    typer.Option(
+        "--player",
+        metavar="SPEC",
+        help="The player that analyzes; see docs/reference/players.md.",
+        show_default="the best agent for the game",
+    ),
 ]
 PositionsFile = Annotated[
     Path | None,
@@ -40,7 +45,7 @@ EXIT_ILLEGAL_LINES = 1
 
 def analyze(
     game_id: GameId,
-    player: Spec = "mcts:simulations=800",
+    player: Spec = None,
     moves: Moves = "",
     positions: PositionsFile = None,
     tree: Tree = None,
@@ -53,20 +58,23 @@ def analyze(
 ) -> None:
     """Show what a player thinks of a position: its move, policy, visits, values, and the line it expects.
 
+    Without --player, it is the strongest opponent of `tabia play`: an agent, or MCTS for games without one.
+
     With --positions, an empty line is the start of a game, and --json prints one line of JSON per position. An illegal
     line is reported with its number and the legal moves; the other lines are still analyzed, and the exit code is 1.
 
     Examples:
-      [bold]tabia analyze connect4 --player mcts:simulations=800 --moves 4453[/]
+      [bold]tabia analyze connect4 --moves 4453[/]
       [bold]tabia analyze tictactoe --player perfect --moves "b2 a1"[/]
       [bold]tabia analyze connect4 --player az:runs/connect4@best --positions positions.txt --json[/]
     """
     from tabia.core.errors import TabiaError
     from tabia.games import make
+    from tabia.players import ladder
     from tabia.players import make as make_player
 
     game = make(game_id)
-    chosen = make_player(player, game)
+    chosen = make_player(player or ladder.opponent(game), game)
     if positions is None:
         _one(game, chosen, moves, Saved(tree, svg, trace), as_json, seed)
         return
