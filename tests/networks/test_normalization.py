@@ -27,7 +27,7 @@ def flax(x: Array, scale: Array, bias: Array) -> tuple[Array, nnx.BatchNorm]:
     ("dtype", "tolerance"),
     [(jnp.float32, 2e-5), (jnp.bfloat16, 2**-7)],  # rounding errors of sums; of the last digit of bfloat16, twice
 )
-@pytest.mark.parametrize("shape", [(16, 5, 4, 3), (32, 3)])
+@pytest.mark.parametrize("shape", [(16, 5, 4, 3), pytest.param((32, 3), marks=pytest.mark.long)])
 def test_equals_flax(shape: tuple[int, ...], dtype: DTypeLike, tolerance: float) -> None:
     keys = jax.random.split(jax.random.key(0), 4)
     x = (2.0 + 3.0 * jax.random.normal(keys[0], shape)).astype(dtype)
