@@ -133,7 +133,7 @@ class GameBatch:
     def _replay(self) -> None:
         """Start every game and play its actions so far; the moves of openings get their names here."""
         seeds = np.array([one.record.seed for one in self.games], np.int32)
-        keys = jax.vmap(jax.random.key)(jnp.asarray(_padded(seeds)))
+        keys = jax.vmap(jax.random.key)(jax.device_put(_padded(seeds)))
         self._keys, self._states, status = self._rules.start(keys)
         self._status = _on_host(status)
         played = [one.actions if live else [] for one, live in zip(self.games, self._live, strict=True)]
@@ -162,7 +162,7 @@ class GameBatch:
                 self._check(player, rows, chosen[rows])
                 continue
             padded = _padded(rows, self._smallest)
-            gathered = self._rules.take(self._states, jnp.asarray(padded))
+            gathered = self._rules.take(self._states, jax.device_put(padded))
             key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
             plies = jnp.full(len(padded), ply, jnp.int32)
             chosen[rows] = np.asarray(choose(player, gathered, key, plies).actions)[: len(rows)]
@@ -194,7 +194,7 @@ class GameBatch:
 
     def _advance(self, actions: np.ndarray) -> None:
         # A step does not change a finished game, so any action will do for it and for the padding.
-        moved = self._rules.step(self._keys, self._states, jnp.asarray(_padded(np.maximum(actions, 0))))
+        moved = self._rules.step(self._keys, self._states, jax.device_put(_padded(np.maximum(actions, 0))))
         self._keys, self._states, status = moved
         self._status = _on_host(status)
 
