@@ -18,6 +18,8 @@ from xdist.scheduler import LoadFileScheduling
 
 import tabia  # noqa: F401  sets up JAX
 
+gc.disable()  # nothing that is imported or collected is garbage, and looking for it takes a third of that time
+
 jax.config.update("jax_numpy_rank_promotion", "raise")
 if "PYTEST_XDIST_WORKER" in os.environ:  # `make test` turns the cache off for workers, not for what their tests start
     os.environ.pop("JAX_ENABLE_COMPILATION_CACHE", None)
@@ -81,6 +83,7 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over modules and tests, and run less often: JAX's objects are many."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -31,11 +31,11 @@ SEARCHES = [
     ("connect3", "mcts:simulations=24,temperature=2"),
     ("connect3", "mcts:simulations=24,epsilon=1"),
     ("connect3", "mcts:simulations=24,final=value,random_moves=9"),
-    ("connect3", "mcts:simulations=24,leaves=4"),
+    pytest.param("connect3", "mcts:simulations=24,leaves=4", marks=pytest.mark.long),
     ("connect3", "az:connect3,simulations=24"),
     ("connect3", "az:connect3,simulations=24,temperature=1"),
-    ("connect3", "az:connect3,simulations=24,rule=puct,symmetries=true"),
-    (THREE_SEATS, "mcts:simulations=24"),
+    pytest.param("connect3", "az:connect3,simulations=24,rule=puct,symmetries=true", marks=pytest.mark.long),
+    pytest.param(THREE_SEATS, "mcts:simulations=24", marks=pytest.mark.long),
     (THREE_SEATS, "az:untrained,simulations=24,considered_actions=4,gumbel_scale=1"),
 ]
 OTHERS = [

@@ -30,7 +30,7 @@ CONNECT3, TICTACTOE = games.make("connect3"), games.make("tictactoe")
 KEY = jax.random.key(3)
 
 
-@pytest.mark.parametrize("rule", ["uct", "gumbel,considered_actions=4"])
+@pytest.mark.parametrize("rule", [pytest.param("uct", marks=pytest.mark.long), "gumbel,considered_actions=4"])
 def test_a_trace_ends_with_the_search_of_the_player(rule: str) -> None:
     player = players.make(f"mcts:simulations=24,rule={rule}", CONNECT3)
     states = jax.vmap(CONNECT3.init)(jax.random.split(KEY, 2))

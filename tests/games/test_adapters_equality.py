@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabia.games import GameError, laws, make
@@ -33,8 +33,19 @@ def positions(game):
         yield from ((jax.tree.map(lambda leaf, row=row: leaf[row], states)) for row in range(count))
 
 
+@settings(max_examples=25)
 @given(VALUES, VALUES)
 def test_words_are_equal_exactly_for_equal_values(one, other):
+    check_words(one, other)
+
+
+@pytest.mark.long
+@given(VALUES, VALUES)
+def test_words_are_equal_exactly_for_many_equal_values(one, other):
+    check_words(one, other)
+
+
+def check_words(one, other):
     assert np.array_equal(equality.words(one), equality.words(other)) == (one == other)
     assert np.array_equal(equality.words([one, other]), equality.words((one, other)))
 

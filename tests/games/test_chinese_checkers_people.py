@@ -103,7 +103,8 @@ def holds_others(reference: Reference) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("players", "moves_each"), [(2, 64), (3, 110), pytest.param(4, 64, marks=pytest.mark.long), (6, 36)]
+    ("players", "moves_each"),
+    [(2, 64), (3, 110), *(pytest.param(*case, marks=pytest.mark.long) for case in ((4, 64), (6, 36)))],
 )
 def test_games_agree_with_the_reference(players: int, moves_each: int) -> None:
     endings = compare(ChineseCheckers(121, players, moves_each=moves_each, rules="people"), 12, seed=players)

@@ -138,7 +138,7 @@ def test_short_games_agree_with_openspiel(players: int) -> None:
     assert endings == {(0.0,) * players: 2_000}  # cut off, and both say when
 
 
-@pytest.mark.parametrize("players", [2, 3, pytest.param(4, marks=pytest.mark.long), 6])
+@pytest.mark.parametrize("players", [3, *(pytest.param(count, marks=pytest.mark.long) for count in (2, 4, 6))])
 def test_full_games_agree_with_openspiel(players: int) -> None:
     game = ChineseCheckers(121, players, moves_each=90)
     endings = compare(game, *random_games(game, 12, lean=8, seed=players))

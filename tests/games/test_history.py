@@ -13,7 +13,11 @@ from tabia.games.session import Session
 
 from .playthrough import random_game
 
-GAMES = ["connect4", "connect:rows=4,columns=5,line=3,players=3", "othello:size=4", "tictactoe"]
+GAMES = [
+    "connect:rows=4,columns=5,line=3,players=3",
+    "tictactoe",
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("connect4", "othello:size=4")),
+]
 
 
 @pytest.mark.parametrize("id", GAMES)

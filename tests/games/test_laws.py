@@ -15,6 +15,7 @@ MORE = [
     "connect:rows=5,columns=4,line=3,players=3",
     "connect4:history=2",
 ]
+IN_MORE = ("connect3", "connect4")  # the rules of games in MORE
 LONG = [
     "chinese-checkers:fields=121,players=6,moves_each=10",
     *(f"chinese-checkers:fields=121,players={players}" for players in (2, 3, 4, 6)),
@@ -78,7 +79,9 @@ def test_games_that_are_too_long_to_check_are_reported() -> None:
     assert "5000 of 1000000 moves" in ends.detail
 
 
-@pytest.mark.parametrize("id", [*games.ids(), *MORE])
+@pytest.mark.parametrize(
+    "id", [*(pytest.param(name, marks=pytest.mark.long) if name in IN_MORE else name for name in games.ids()), *MORE]
+)
 def test_the_laws_hold(id: str) -> None:
     assert broken_laws(games.make(id), games=24) == {}
 

@@ -29,6 +29,15 @@ def network(request: pytest.FixtureRequest) -> Network:
     return ZOO[request.param]
 
 
+KINDS = ("tower", "cells, planes and pass", "columns", "mlp", "bottleneck", "mixer", "attention", "gated", "dense")
+
+
+@pytest.fixture(params=[name if name in KINDS else pytest.param(name, marks=pytest.mark.long) for name in ZOO])
+def of_each_kind(request: pytest.FixtureRequest) -> Network:
+    """One network of each kind; the others in the long tests."""
+    return ZOO[request.param]
+
+
 @partial(jax.jit, static_argnums=0)
 def both_ways(
     network: Network, variables: Variables, observations: Array
@@ -102,7 +111,8 @@ def test_variables_have_the_declared_names_and_shapes(network: Network) -> None:
         assert found == named
 
 
-def test_half_precision_is_close(network: Network) -> None:
+def test_half_precision_is_close(of_each_kind: Network) -> None:
+    network = of_each_kind
     variables, observations = trained(network), boards(network, 32)
     _, (exact, _), _ = both_ways(network, variables, observations)
     logits, values = folded_forward(network, variables, observations, jnp.bfloat16)
@@ -111,7 +121,8 @@ def test_half_precision_is_close(network: Network) -> None:
     assert float(jnp.std(logits - exact)) < 0.05 * float(jnp.std(exact))
 
 
-def test_an_untrained_network_is_indifferent(network: Network) -> None:
+def test_an_untrained_network_is_indifferent(of_each_kind: Network) -> None:
+    network = of_each_kind
     _, (logits, values), _ = both_ways(network, jax.jit(network.init)(KEY), boards(network, 32))
     assert float(jnp.abs(jax.nn.softmax(logits) - 1.0 / network.num_actions).max()) < 0.2
     assert float(jnp.abs(values).mean()) < 0.2

@@ -27,7 +27,10 @@ def flax(x: Array, scale: Array, bias: Array) -> tuple[Array, nnx.BatchNorm]:
     ("dtype", "tolerance"),
     [(jnp.float32, 2e-5), (jnp.bfloat16, 2**-7)],  # rounding errors of sums; of the last digit of bfloat16, twice
 )
-@pytest.mark.parametrize(("shape", "backend"), [((16, 5, 4, 3), "cpu"), ((16, 5, 4, 3), "gpu"), ((32, 3), "cpu")])
+@pytest.mark.parametrize(
+    ("shape", "backend"),
+    [((16, 5, 4, 3), "cpu"), ((16, 5, 4, 3), "gpu"), pytest.param((32, 3), "cpu", marks=pytest.mark.long)],
+)
 def test_equals_flax(
     shape: tuple[int, ...], backend: str, dtype: DTypeLike, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ def _broken(change: Callable[[Array, Array], tuple[Array, Array]]) -> Callable[[
     return convolve
 
 
-@pytest.mark.parametrize(("kernel", "columns"), [(1, 0), (3, 0), (3, 4)])
+@pytest.mark.parametrize(("kernel", "columns"), [pytest.param(1, 0, marks=pytest.mark.long), (3, 0), (3, 4)])
 @pytest.mark.parametrize(("dtype", "most"), [(jnp.float32, 1e-5), (jnp.bfloat16, 0.02)])
 def test_sums_of_products_are_convolutions(kernel: int, columns: int, dtype: np.dtype, most: float) -> None:
     assert numerics.error(Layer("conv", 3, 8, kernel=kernel, columns=columns), BOARD, 16, dtype) < most

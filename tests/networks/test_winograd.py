@@ -41,7 +41,9 @@ def forward(network: Network, folded: Folded, observations: Array) -> tuple[Arra
 
 
 @pytest.mark.parametrize(
-    "name", ["cells, planes and pass", "columns", "schulte", "tower, 5 x 5, dropout", "bottleneck"]
+    "name",
+    ["cells, planes and pass", "tower, 5 x 5, dropout", "bottleneck"]
+    + [pytest.param(name, marks=pytest.mark.long) for name in ("columns", "schulte")],
 )
 def test_networks_give_the_same_outputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = ZOO[name]

@@ -20,21 +20,21 @@ SMALL = [
     "initialize",
     "minimax:depth=2",
     "mcts:simulations=8",
-    "mcts:simulations=8,rule=omc,final=value",
+    pytest.param("mcts:simulations=8,rule=omc,final=value", marks=pytest.mark.long),
     "mcts:simulations=8,rule=pbbm,final=secure",
-    "mcts:simulations=8,rule=puct,rollouts=2,rollout_moves=3,final=robust",
-    "mcts:simulations=8,heuristic_weight=1",
+    pytest.param("mcts:simulations=8,rule=puct,rollouts=2,rollout_moves=3,final=robust", marks=pytest.mark.long),
+    pytest.param("mcts:simulations=8,heuristic_weight=1", marks=pytest.mark.long),
     "mcts:simulations=8,heuristic_weight=0.5,until_agreed=true",
     "network:untrained",
-    "network:untrained,symmetries=true",
-    "az:untrained,simulations=4,considered_actions=4",
+    pytest.param("network:untrained,symmetries=true", marks=pytest.mark.long),
+    pytest.param("az:untrained,simulations=4,considered_actions=4", marks=pytest.mark.long),
     "az:untrained,simulations=4,symmetries=true",
     "az:untrained,simulations=4,rule=mini-alphago,rollout_weight=0.5",
-    "az:untrained,simulations=8,rule=puct,c=2,leaves=2,dirichlet_fraction=0.25",
+    pytest.param("az:untrained,simulations=8,rule=puct,c=2,leaves=2,dirichlet_fraction=0.25", marks=pytest.mark.long),
     "perfect",
     "perfect:fastest=false,epsilon=0.2",
     "random:random_moves=2,epsilon=0.5,temperature=0.5",
-    "minimax:depth=1,temperature=1",
+    pytest.param("minimax:depth=1,temperature=1", marks=pytest.mark.long),
 ]
 
 
@@ -47,7 +47,13 @@ def test_moves_are_legal_and_reproducible(text: str) -> None:
     assert np.array_equal(played, again)
 
 
-@pytest.mark.parametrize("game_id", games.ids())
+@pytest.mark.parametrize(
+    "game_id",
+    [
+        name if name in ("tictactoe", "chinese-checkers") else pytest.param(name, marks=pytest.mark.long)
+        for name in games.ids()
+    ],
+)
 def test_untrained_network_with_search_plays_every_game(game_id: str) -> None:
     game = games.make(game_id)
     ends, _ = play(players.make("az:untrained,simulations=2,winning_moves_first=false", game), 2)

@@ -30,7 +30,9 @@ def random_lines(game: games.Game, count: int, most: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "game_id", ["connect3", "tictactoe:history=2", "chinese-checkers", "checkers", "othello:size=4"]
+    "game_id",
+    ["connect3", "tictactoe:history=2", "chinese-checkers"]
+    + [pytest.param(name, marks=pytest.mark.long) for name in ("checkers", "othello:size=4")],
 )
 def test_batch_equals_single_replays(game_id: str) -> None:
     game = games.make(game_id)

@@ -65,7 +65,9 @@ def test_the_closed_form() -> None:
     assert (FACES.mean(), best) == (3.5, 4.25)
 
 
-@pytest.mark.parametrize("outcomes", [1, 8, 32])
+@pytest.mark.parametrize(
+    "outcomes", [pytest.param(1, marks=pytest.mark.long), 8, pytest.param(32, marks=pytest.mark.long)]
+)
 def test_second_throw_has_the_value_of_a_die(outcomes: int) -> None:
     """The value of a throw that ends the game is the mean of its sampled outcomes, which do not change."""
     states = after_first_throw(jnp.full(LANES, 1))
@@ -87,7 +89,7 @@ def test_two_throws_under_best_play_have_the_exact_value() -> None:
     np.testing.assert_allclose(seats.sum(axis=1), 7.0, atol=1e-3)
 
 
-@pytest.mark.parametrize("leaves", [1, 2])
+@pytest.mark.parametrize("leaves", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_search_alone_finds_the_value_of_best_play(leaves: int) -> None:
     """Random rollouts value a throw at 3.5.
 
@@ -109,7 +111,7 @@ def test_gumbel_with_chance() -> None:
     assert (np.asarray(result.action) == THROW).all()
 
 
-@pytest.mark.parametrize("leaves", [1, 2])
+@pytest.mark.parametrize("leaves", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_outcomes_have_nodes_of_their_own(leaves: int) -> None:
     """A throw has one child per outcome, and no node has two parents."""
     search = Search(GAME, truth, 64, FAITHFUL, outcomes=8, leaves=leaves)

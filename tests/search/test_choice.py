@@ -112,7 +112,8 @@ def test_no_noise_and_only_noise() -> None:
 @pytest.mark.parametrize("simulations", [1, 5, 16, 50, 200])
 def test_sequential_halving(considered: int, simulations: int) -> None:
     """The schedule matches the reference, and every simulation finds an action with the considered visits."""
-    table = halving_schedule(16, jnp.ones((1, considered), bool), simulations)
+    schedule = jax.jit(halving_schedule, static_argnums=(0, 2))
+    table = schedule(16, jnp.ones((1, considered), bool), simulations)
     plan = np.asarray(table)[:, 0].astype(int).tolist()
     assert plan == list(halving(considered, simulations))
     assert len(plan) == simulations

@@ -95,7 +95,7 @@ def with_loops(tree: Tree) -> Tree:
     return tree._replace(records=jnp.asarray(records), prints=prints)
 
 
-@pytest.mark.parametrize("rule", [Puct(), Uct(untried_first=False)], ids=names)
+@pytest.mark.parametrize("rule", [Puct(), pytest.param(Uct(untried_first=False), marks=pytest.mark.long)], ids=names)
 def test_descent_through_loops_matches_xla(rule: Rule, trees: dict[str, Tree]) -> None:
     tree = with_loops(trees["connect4"])
     plain = descent.descend(tree, first_moves(tree), rule, max_depth=DEPTH)
@@ -107,7 +107,7 @@ def test_descent_through_loops_matches_xla(rule: Rule, trees: dict[str, Tree]) -
     same_paths(paths, kernels.descend_many(tree, rule, leaves=LEAVES, max_depth=DEPTH, interpret=True)[1])
 
 
-@pytest.mark.parametrize("rule", [Puct(), Uct(untried_first=False)], ids=names)
+@pytest.mark.parametrize("rule", [pytest.param(Puct(), marks=pytest.mark.long), Uct(untried_first=False)], ids=names)
 def test_descent_with_random_ties_matches_xla(rule: Rule, trees: dict[str, Tree]) -> None:
     """On trees in which many actions have equal scores."""
     tree = trees["connect4"]

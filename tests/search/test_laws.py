@@ -26,6 +26,11 @@ BATCH = 16
 SEARCHES = [
     Search(CONNECT, random_network(CONNECT), 40, Puct(dirichlet_fraction=0.25)),
     Search(CONNECT, random_network(CONNECT), 40, Gumbel(considered_actions=3)),
+    Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),
+    Search(RACE, random_network(RACE), 40, MiniAlphaGo(c1=1.0), leaves=4, transpositions=True),
+    Search(RACE, random_network(RACE), 40, Gumbel(), leaves=5),
+]
+MORE_SEARCHES = [
     Search(
         CONNECT,
         random_network(CONNECT),
@@ -33,11 +38,6 @@ SEARCHES = [
         Puct(untried_value=Reduced(), dirichlet_fraction=0.25, dirichlet_alpha=0.1),
         leaves=8,
     ),
-    Search(CONNECT, Rollout(CONNECT), 30, Uct(), transpositions=True),
-    Search(RACE, random_network(RACE), 40, MiniAlphaGo(c1=1.0), leaves=4, transpositions=True),
-    Search(RACE, random_network(RACE), 40, Gumbel(), leaves=5),
-]
-SLOW_SEARCHES = [
     Search(CONNECT, Mix(Heuristic(CONNECT), Rollout(CONNECT, max_moves=3)), 30, Pbbm()),
     Search(
         STAR,
@@ -50,16 +50,16 @@ SLOW_SEARCHES = [
 ]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(search=st.sampled_from(SEARCHES), seed=st.integers(0, 2**31 - 1))
 def test_laws(search: Search, seed: int) -> None:
     check_laws(search, seed)
 
 
 @pytest.mark.long
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(search=st.sampled_from(SLOW_SEARCHES), seed=st.integers(0, 2**31 - 1))
-def test_laws_of_searches_slow_to_compile(search: Search, seed: int) -> None:
+@settings(max_examples=54, deadline=None, derandomize=True)
+@given(search=st.sampled_from([*SEARCHES, *MORE_SEARCHES]), seed=st.integers(0, 2**31 - 1))
+def test_laws_of_more_searches(search: Search, seed: int) -> None:
     check_laws(search, seed)
 
 

@@ -109,7 +109,7 @@ def weights() -> tuple[Array, Array]:
     [
         (Puct(c=1.25, base=19652.0), PUCT),
         (Gumbel(gumbel_scale=0.0), PLAIN),
-        (Gumbel(gumbel_scale=0.0, rescale_values=True, value_scale=0.1), RESCALED),
+        pytest.param(Gumbel(gumbel_scale=0.0, rescale_values=True, value_scale=0.1), RESCALED, marks=pytest.mark.long),
     ],
     ids=["puct", "gumbel", "gumbel stretched"],
 )

@@ -36,6 +36,7 @@ KEY = jax.random.key(3)
 MARK = "xla_cpu_small_call"
 GUMBEL = Gumbel(considered_actions=4, gumbel_scale=0.0)
 TICTACTOE = games.make("tictactoe")
+SAME_RULES = ("tictactoe", "connect4")  # as the rules of every other test here, and of connect3
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,14 @@ def check(game: Game, rule: Rule, *, most_moves: int = 5, **options: Any) -> Non
     assert differences(lane_of(result.tree, 0), root) == []
 
 
-@pytest.mark.parametrize("name", [*registry.ids(), "race", "ring"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=pytest.mark.long) if name in SAME_RULES else name for name in registry.ids()),
+        "race",
+        "ring",
+    ],
+)
 def test_every_game(name: str) -> None:
     toys: dict[str, Game] = {"race": Race(), "ring": RingGame()}
     check(toys[name] if name in toys else games.make(name), GUMBEL)

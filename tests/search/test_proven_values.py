@@ -96,7 +96,7 @@ def compare(name: str, rules: ByLane = FEW, **options: Any) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "three seats"])
+@pytest.mark.parametrize("name", [pytest.param("tictactoe", marks=pytest.mark.long), "three seats"])
 def test_proofs_match_the_reference(name: str) -> None:
     compare(name)
     proofs = searched(name)[2].proofs
@@ -125,7 +125,7 @@ def proven_positions(game: Game, result: Result) -> tuple[State, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "rule", "options"),
     [
-        pytest.param("tictactoe", FEW, {}, id="tictactoe"),
+        pytest.param("tictactoe", FEW, {}, id="tictactoe", marks=pytest.mark.long),
         pytest.param("three seats", FEW, {}, id="three seats"),
         pytest.param("connect3", Puct(), {"leaves": 4, "transpositions": True}, id="connect3, shared nodes, leaves"),
         pytest.param("connect3", GUMBEL, {"leaves": 2}, id="connect3, gumbel, leaves", marks=pytest.mark.long),
@@ -205,7 +205,7 @@ def max_n_values(fields: tuple[int, ...], mover: int, length: int = 10) -> set[t
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("transpositions", [False, True])
+@pytest.mark.parametrize("transpositions", [pytest.param(False, marks=pytest.mark.long), True])
 def test_proofs_survive_tree_reuse(transpositions: bool) -> None:
     """With room for few nodes, most are dropped; what remains proven is still true."""
     game, _ = GAMES["connect3"]

@@ -113,7 +113,7 @@ def test_every_rule_builds_the_reference_tree(name: str) -> None:
     check(name, 60, RULES)
 
 
-@pytest.mark.parametrize(("name", "past"), [("tictactoe", 0), ("ring", 1)])
+@pytest.mark.parametrize(("name", "past"), [pytest.param("tictactoe", 0, marks=pytest.mark.long), ("ring", 1)])
 def test_transpositions_match_the_reference(name: str, past: int) -> None:
     check(name, 60, FEW, transpositions=True, past=past, rounds=2)
 

@@ -92,7 +92,7 @@ def check_links(how: Search, tree: Tree) -> None:
     assert links.max() < size <= tree.capacity == how.capacity
 
 
-@pytest.mark.parametrize("transpositions", [False, True])
+@pytest.mark.parametrize("transpositions", [pytest.param(False, marks=pytest.mark.long), True])
 def test_kept_tree_is_the_subtree_of_the_action(transpositions: bool) -> None:
     how = search(RING, reuse_nodes=SIMULATIONS + 1, transpositions=transpositions)
     states, result = first_run(how)
@@ -131,7 +131,7 @@ def test_only_nodes_beyond_the_capacity_are_dropped() -> None:
     assert cut > BATCH // 2
 
 
-@pytest.mark.parametrize("transpositions", [False, True])
+@pytest.mark.parametrize("transpositions", [pytest.param(False, marks=pytest.mark.long), True])
 def test_thirty_moves_with_constant_memory(transpositions: bool) -> None:
     """Visits are the new simulations plus the kept ones; the trees never grow."""
     how = search(RING, reuse_nodes=30, transpositions=transpositions)
@@ -176,7 +176,7 @@ def test_continued_search_matches_a_longer_search() -> None:
     assert gap[np.asarray(alive)].max() < 0.3
 
 
-@pytest.mark.parametrize("transpositions", [False, True])
+@pytest.mark.parametrize("transpositions", [pytest.param(False, marks=pytest.mark.long), True])
 def test_continued_search_builds_the_reference_tree(transpositions: bool) -> None:
     """Visit for visit, over three moves; the kept nodes all fit."""
     how = search(RING, reuse_nodes=3 * SIMULATIONS + 1, transpositions=transpositions)

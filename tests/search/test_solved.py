@@ -38,7 +38,7 @@ def kept(known: Solution, states: State, actions: jax.Array) -> np.ndarray:
 
 
 @every_count
-@pytest.mark.parametrize("name", ["tictactoe", "connect3"])
+@pytest.mark.parametrize("name", [pytest.param("tictactoe", marks=pytest.mark.long), "connect3"])
 @pytest.mark.parametrize(("rule", "gap"), [(Puct(), 0.0), (Gumbel(gumbel_scale=0.0), 5.0)], ids=["puct", "gumbel"])
 def test_exact_evaluator_keeps_the_value_of_every_position(name: str, rule: Rule, gap: float, count: int) -> None:
     """For PUCT exact values suffice, even with uniform priors (gap 0).
@@ -81,6 +81,7 @@ def test_eight_leaves_per_step_play_as_well_as_one(count: int) -> None:
     assert kept(known, states, result.action).mean() == 1.0
 
 
+@pytest.mark.long
 def test_uct_with_rollouts_converges_on_connect3() -> None:
     """The mean of all simulations converges to the exact value, for every seat of 32 positions.
 
@@ -107,8 +108,8 @@ STAR = games.make("chinese-checkers")
 @pytest.mark.parametrize(
     ("game", "options"),
     [
-        (RING, {}),
-        (RING, {"cut_loops": True}),
+        pytest.param(RING, {}, marks=pytest.mark.long),
+        pytest.param(RING, {"cut_loops": True}, marks=pytest.mark.long),
         (RING, {"transpositions": True}),
         pytest.param(STAR, {"transpositions": True, "leaves": 4}, marks=pytest.mark.long),
     ],

@@ -26,9 +26,9 @@ BATCH = 12
     ("game", "simulations", "leaves", "rule", "options"),
     [
         (CONNECT, 128, 8, Puct(), {}),
-        (CONNECT, 64, 16, Gumbel(gumbel_scale=0.0), {"transpositions": True}),
+        pytest.param(CONNECT, 64, 16, Gumbel(gumbel_scale=0.0), {"transpositions": True}, marks=pytest.mark.long),
         (RING, 64, 8, Puct(c=3.0), {"transpositions": True}),
-        (RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "reuse_nodes": 10}),
+        pytest.param(RING, 64, 8, Puct(c=3.0), {"cut_loops": True, "reuse_nodes": 10}, marks=pytest.mark.long),
     ],
     ids=["plain", "Gumbel's and shared", "shared with loops", "loops cut, nodes reserved"],
 )

@@ -40,7 +40,7 @@ def winning(game: Game, state: State) -> dict[int, np.ndarray]:
     ("game_id", "moves"),
     [
         ("tictactoe", 8),
-        ("connect4", 24),
+        pytest.param("connect4", 24, marks=pytest.mark.long),
         ("connect:rows=4,columns=4,line=3,players=3", 12),
     ],
 )

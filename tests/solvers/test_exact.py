@@ -90,7 +90,11 @@ def marks(game: Game, chosen: list[list[int]]) -> np.ndarray:
     return np.array([[action in actions for action in range(game.num_actions)] for actions in chosen])
 
 
-@pytest.mark.parametrize("game", [TICTACTOE, CONNECT3, Race(), Nim()], ids=["tictactoe", "connect3", "race", "nim"])
+@pytest.mark.parametrize(
+    "game",
+    [TICTACTOE, pytest.param(CONNECT3, marks=pytest.mark.long), Race(), Nim()],
+    ids=["tictactoe", "connect3", "race", "nim"],
+)
 def test_solution_matches_plain_recursion_on_every_position(game: Game) -> None:
     solution, wanted = solved(game), solved_by_recursion(game)
     states = batch([position.state for position in wanted])

@@ -135,7 +135,7 @@ class GameBatch:
     def _replay(self) -> None:
         """Start every game and play its actions so far; the moves of openings get their names here."""
         seeds = np.array([one.record.seed for one in self.games], np.int32)
-        keys = jax.vmap(jax.random.key)(jnp.asarray(_padded(seeds)))
+        keys = jax.vmap(jax.random.key)(jax.device_put(_padded(seeds)))
         self._keys, self._states, status = self._rules.start(keys)
         self._status = _on_host(status)
         played = [one.actions if live else [] for one, live in zip(self.games, self._live, strict=True)]
@@ -171,7 +171,7 @@ class GameBatch:
 
     def _ask(self, player: Player, rows: np.ndarray, ply: int, index: int) -> np.ndarray:
         """The actions of a player in these games; `index` makes its random key another than that of the others."""
-        gathered = self._rules.take(self._states, jnp.asarray(rows))
+        gathered = self._rules.take(self._states, jax.device_put(rows))
         key = jax.random.fold_in(jax.random.fold_in(self._key, ply), index)
         return np.asarray(choose(player, gathered, key, jnp.full(len(rows), ply, jnp.int32)).actions)
 
@@ -207,7 +207,7 @@ class GameBatch:
 
     def _advance(self, actions: np.ndarray) -> None:
         # A step does not change a finished game, so any action will do for it and for the padding.
-        moved = self._rules.step(self._keys, self._states, jnp.asarray(_padded(np.maximum(actions, 0))))
+        moved = self._rules.step(self._keys, self._states, jax.device_put(_padded(np.maximum(actions, 0))))
         self._keys, self._states, status = moved
         self._status = _on_host(status)
 

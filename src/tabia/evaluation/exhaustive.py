@@ -12,7 +12,6 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -141,7 +140,7 @@ def _merge(
 def _advance(game: Game, states: State, parents: np.ndarray, actions: np.ndarray) -> State:
     count = len(parents)
     before = _padded(batching.take(states, parents), count)
-    after = _step(game, before, jnp.asarray(batching.pad(actions, _size(count))))
+    after = _step(game, before, jax.device_put(batching.pad(actions, _size(count))))
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], after)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import safetensors
@@ -138,7 +139,7 @@ def _array(content: bytes, tensor: Tensor) -> np.ndarray:
 
 def _weights(manifest: Manifest, arrays: dict[str, np.ndarray]) -> Weights:
     in_memory = {
-        name: jnp.asarray(_restored(name, arrays).astype(_DTYPES[tensor.memory]))
+        name: jax.device_put(_restored(name, arrays).astype(_DTYPES[tensor.memory]))
         for name, tensor in manifest.tensors.items()
     }
     network = manifest.network

@@ -83,11 +83,11 @@ class PerfectPlayer:
         chosen = truth.fastest if self.fastest else truth.best
         policy = chosen / np.maximum(chosen.sum(axis=-1, keepdims=True), 1)
         return Choice(
-            at_random(jnp.asarray(chosen), key),
-            jnp.asarray(policy, jnp.float32),
-            means=jnp.asarray(truth.means),
-            values=jnp.asarray(truth.values),
-            scores=None if truth.scores is None else jnp.asarray(truth.scores),
+            at_random(jax.device_put(chosen), key),
+            jax.device_put(policy.astype(np.float32)),
+            means=jax.device_put(truth.means),
+            values=jax.device_put(truth.values),
+            scores=None if truth.scores is None else jax.device_put(truth.scores),
         )
 
 

@@ -53,7 +53,7 @@ def read(game: Game, lines: Sequence[str], *, seed: int = 0, width: int | None =
                 words[index] = [rest, *left[1:]] if rest else left[1:]
             except GameError as error:
                 refused[index] = Refused(str(error), list(legal_names(game, legal[index], state).values()))
-        states = _step(game, states, jnp.asarray(actions), next(drawn))
+        states = _step(game, states, jax.device_put(actions), next(drawn))
         plies += actions >= 0
     return Positions(states, plies, refused)
 

@@ -50,8 +50,8 @@ class TreeMemory:
             result = self.search.run_unchecked(parameters, states, key)
         else:
             assert self._tree is not None
-            kept = _take(self._tree, jnp.asarray(lanes))
-            result = continue_unchecked(self.search, parameters, kept, jnp.asarray(nodes), states, key)
+            kept = _take(self._tree, jax.device_put(lanes))
+            result = continue_unchecked(self.search, parameters, kept, jax.device_put(nodes), states, key)
         over = jax.vmap(self.search.game.over)(states)
         checks.check_evaluations(self.search.game, result.tree._replace(faults=_unless(over, result.tree.faults)))
         self._tree, self._known = result.tree, _index(*jax.device_get(_nodes(self.search.game, result.tree)))

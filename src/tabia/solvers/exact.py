@@ -14,8 +14,8 @@ Axis letters: B batch, N positions, E moves between them, P seats, A actions, W 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,8 @@ from tabia.solvers.errors import SolverError
 from tabia.solvers.index import Index, build_index
 from tabia.solvers.retrograde import Values, solve_backwards
 
+_Words = TypeVar("_Words", Array, np.ndarray)
+
 
 class Table(NamedTuple):
     """The solved positions, for compiled code to look up."""
@@ -37,6 +39,15 @@ class Table(NamedTuple):
     best: Array  # uint32[N, W] bit a % 32 of word a // 32: action a keeps the mover's value
     fastest: Array  # uint32[N, W] the same for the fastest wins and slowest losses among the best moves
     distance: Array  # int32[N] moves to the end if every seat plays a fastest move
+
+
+class _Rows(NamedTuple):
+    """What a `Table` holds for each position."""
+
+    values: np.ndarray
+    best: np.ndarray
+    fastest: np.ndarray
+    distance: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,23 +63,28 @@ class Solution:
 
     def values(self, states: State) -> np.ndarray:
         """float32[B, P]: the value for each seat under best play, scaled to [-1, 1]."""
-        return np.asarray(self.table.values[self._rows(states)])
+        return self._host.values[self._rows(states)]
 
     def best(self, states: State) -> np.ndarray:
         """bool[B, A]: the moves that keep the mover's value; none if the game is over."""
-        return np.asarray(_bits(self.table.best[self._rows(states)], self.game.num_actions))
+        return _bits(self._host.best[self._rows(states)], self.game.num_actions)
 
     def fastest(self, states: State) -> np.ndarray:
         """bool[B, A]: the best moves that win fastest or, if the mover cannot win, delay the end longest."""
-        return np.asarray(_bits(self.table.fastest[self._rows(states)], self.game.num_actions))
+        return _bits(self._host.fastest[self._rows(states)], self.game.num_actions)
 
     def distance(self, states: State) -> np.ndarray:
         """int32[B]: moves to the end if every seat plays a fastest move."""
-        return np.asarray(self.table.distance[self._rows(states)])
+        return self._host.distance[self._rows(states)]
 
-    def _rows(self, states: State) -> Array:
-        rows = _find(self.game, self.table.positions.steps_needed, self.table.positions, states)
-        missing = np.flatnonzero(np.asarray(rows) < 0)
+    @cached_property
+    def _host(self) -> _Rows:
+        """The table in the host's memory, where looking up rows needs no compiled program."""
+        return _Rows(*map(np.asarray, self.table[1:]))
+
+    def _rows(self, states: State) -> np.ndarray:
+        rows = np.asarray(_find(self.game, self.table.positions.steps_needed, self.table.positions, states))
+        missing = np.flatnonzero(rows < 0)
         if missing.size:
             unknown = jax.tree.map(lambda leaf: leaf[missing[0]], states)
             raise SolverError(
@@ -109,10 +125,10 @@ def _table(game: Game, graph: Graph, found: Values) -> Table:
     index, order = build_index(graph.prints, graph.words)
     return Table(
         positions=index,
-        values=jnp.asarray(found.values[order]),
-        best=jnp.asarray(_packed(game, graph, found.best)[order]),
-        fastest=jnp.asarray(_packed(game, graph, found.fastest)[order]),
-        distance=jnp.asarray(found.distance[order]),
+        values=jax.device_put(found.values[order]),
+        best=jax.device_put(_packed(game, graph, found.best)[order]),
+        fastest=jax.device_put(_packed(game, graph, found.fastest)[order]),
+        distance=jax.device_put(found.distance[order]),
     )
 
 
@@ -126,9 +142,9 @@ def _packed(game: Game, graph: Graph, chosen: np.ndarray) -> np.ndarray:
     return words.reshape(-1, width)
 
 
-def _bits(words: Array, count: int) -> Array:
+def _bits(words: _Words, count: int) -> _Words:
     """The first `count` bits of words [B, W] as bool[B, count]."""
-    places = jnp.arange(32, dtype=jnp.uint32)
+    places = np.arange(32, dtype=np.uint32)
     return (words[:, :, None] >> places[None, None, :] & 1).astype(bool).reshape(words.shape[0], -1)[:, :count]
 
 

@@ -58,7 +58,7 @@ def build_index(prints: np.ndarray, words: np.ndarray) -> tuple[Index, np.ndarra
     bits = max(1, min(24, len(prints).bit_length()))
     edges = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
     buckets = np.append(np.searchsorted(prints, edges), len(prints)).astype(np.int32)
-    return Index(jnp.asarray(_split(prints)), jnp.asarray(buckets), jnp.asarray(words[order])), order
+    return Index(*jax.device_put((_split(prints), buckets, words[order]))), order
 
 
 def join(prints: np.ndarray) -> np.ndarray:

@@ -45,12 +45,11 @@ def play(game: Game, *, seed: int, games: int, symmetries: tuple[Symmetry, ...])
     games = max(1, min(games, _BUDGET // game.max_moves))
     dice = np.random.default_rng(seed)
     keys, used, other = _split(jax.vmap(jax.random.key)(seed + jnp.arange(games)))
-    state, *differ = _jit(game, jax.vmap(lambda *keys: _start(game, *keys)))(used, other)
-    turned = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], len(symmetries), axis=1), state)
+    state, turned, *differ = _jit(game, jax.vmap(lambda *keys: _start(game, len(symmetries), *keys)))(used, other)
     ply, plies, kept = compile_ply(game, symmetries), [], {}
     for number in range(min(game.max_moves, _LONGEST) + 1):  # one more than allowed, to act after the end
         keys, used, other = _split(keys)
-        draw = Draw(used, other, jnp.asarray(dice.random((games, game.num_actions), np.float32)))
+        draw = Draw(used, other, jax.device_put(dice.random((games, game.num_actions), np.float32)))
         record, whole, state, turned = ply(draw, state, turned)
         plies.append(record)
         all_over = bool(np.asarray(record.over).all())
@@ -66,7 +65,7 @@ def compile_ply(game: Game, symmetries: tuple[Symmetry, ...]) -> Callable[..., A
     """One ply of all games: (draw [G], states [G], turned states [G, S]) -> record, states kept, next states."""
     cells = np.stack([turn.cells for turn in symmetries])
     actions = np.stack([turn.actions for turn in symmetries])
-    turns = Symmetries(jnp.asarray(cells, jnp.int32), jnp.asarray(actions, jnp.int32))
+    turns = Symmetries(*jax.device_put((cells.astype(np.int32), actions.astype(np.int32))))
 
     def ply(draw: Draw, state: State, turned: State) -> tuple[Ply, Kept, State, State]:
         record, whole, turned = jax.vmap(functools.partial(_ply, game, turns))(draw, state, turned)
@@ -101,11 +100,12 @@ def look(game: Game, state: State) -> Look:
     )
 
 
-def _start(game: Game, used: Array, other: Array) -> tuple[State, Array, Array]:
-    """A start, and whether the starts from the same key and from another key differ from it."""
+def _start(game: Game, turns: int, used: Array, other: Array) -> tuple[State, State, Array, Array]:
+    """A start, alone and `turns` times, and whether the starts from the same key and from another key differ."""
     starts = jax.vmap(game.init)(jnp.stack([used, used, other]))
     state, again, otherwise = (_row(starts, i) for i in range(3))
-    return state, ~same(state, again), ~same(state, otherwise)
+    turned = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (turns, *leaf.shape)), state)
+    return state, turned, ~same(state, again), ~same(state, otherwise)
 
 
 def _ply(game: Game, turns: Symmetries, draw: Draw, state: State, turned: State) -> tuple[Ply, Kept, State]:

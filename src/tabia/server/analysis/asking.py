@@ -52,4 +52,4 @@ def _stacked(leaves: list[jax.Array]) -> jax.Array:
     """The leaves [B] on the host, where no shape needs a program of its own; random keys stay on the device."""
     if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
         return jnp.stack(leaves)
-    return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
+    return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))

@@ -19,7 +19,9 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
+from jax import Array
 
 from tabia.core import files
 from tabia.core.text import markdown_block
@@ -111,7 +113,14 @@ def _moves(buffer: ReplayBuffer, rows: int | None) -> _Moves:
     capacity, written = buffer.ready.shape[0], int(buffer.rows)
     held = min(written, capacity, rows or capacity)
     order = np.arange(written - held, written) % capacity
-    return _Moves(**{name: np.asarray(getattr(buffer.plies, name)[order]) for name in _Moves._fields})
+    wanted = {name: getattr(buffer.plies, name) for name in _Moves._fields}
+    return _Moves(**jax.device_get(_rows(wanted, order)))
+
+
+@jax.jit
+def _rows(arrays: dict[str, Array], order: Array) -> dict[str, Array]:
+    """These rows of all arrays, in one program."""
+    return {name: array[order] for name, array in arrays.items()}
 
 
 def _record(game: Game, held: _Moves, row: int, lane: int, player: str) -> Record:
