@@ -182,6 +182,7 @@ def test_a_kill_of_the_server_loses_nothing(tmp_path: Path) -> None:
     check_ratings(tmp_path)
 
 
+@pytest.mark.long
 def test_a_kill_of_postgresql_loses_nothing(tmp_path: Path) -> None:
     postgres = Postgres(fsync=True)
     try:

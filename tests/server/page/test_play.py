@@ -213,6 +213,7 @@ def test_reload_and_a_second_tab_show_the_same_game(look: Look, server: Server) 
     screen.page.wait_for_selector('.play[data-ply="2"]')
 
 
+@pytest.mark.long
 def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
     server = Server(tmp_path, games=("tictactoe",))
     try:
