@@ -16,10 +16,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tabia.server.launch import listen
+from tabia.server.launch import address, listen
 from tests.server.running import free_port
 
 GAME = "tictactoe"
@@ -121,7 +122,7 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
         assert running.port == port
         second = subprocess.run(command(tmp_path, port), capture_output=True, text=True, timeout=300, check=False)
         assert second.returncode == 0
-        assert second.stdout == f"Tabia runs already at http://127.0.0.1:{port}/.\n"
+        assert second.stdout == f"Tabia runs already at http://127.0.0.1:{port}/#/play?g={GAME}.\n"
         acknowledged.append(play_until_killed(running, rng))
     with socket.socket() as other:
         other.bind(("127.0.0.1", port))
@@ -136,7 +137,7 @@ def test_kills_second_start_held_port_and_ctrl_c(tmp_path: Path) -> None:
             assert time.monotonic() - started < 20.0  # a second on a machine that does nothing else
             assert printed.splitlines() == [
                 f"Port {port} is used by another program; using {running.port}.",
-                f"Tabia is at http://127.0.0.1:{running.port}/ (Ctrl-C stops it).",
+                f"Tabia is at http://127.0.0.1:{running.port}/#/play?g={GAME} (Ctrl-C stops it).",
                 "tabia: interrupted. All moves are saved.",
             ]
             assert not (tmp_path / "server.json").exists()
@@ -153,3 +154,9 @@ def test_the_next_free_port_is_taken() -> None:
         port = first.getsockname()[1]
         with closing(listen(port)) as second:
             assert second.getsockname()[1] > port
+
+
+def test_the_address_names_any_game_so_that_the_page_reads_it() -> None:
+    for game in ("pgx:hex", "chinese-checkers:fields=121,players=2", "my games/n&m+1?#%.py:Nim"):
+        place = urlsplit(address(8765, game)).fragment
+        assert dict(parse_qsl(place.partition("?")[2], strict_parsing=True)) == {"g": game}

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -117,11 +118,12 @@ class Launch:
         )
         self._server = Server(config)
         files.write_atomic(self.data / RUNNING, json.dumps({"port": port, "pid": os.getpid()}).encode())
-        self._say(f"Tabia is at {address(port)} (Ctrl-C stops it).")
-        threading.Thread(target=self._welcome, args=(context, port), name="welcome", daemon=True).start()
+        url = address(port, context.catalog.default if self._options.games else None)
+        self._say(f"Tabia is at {url} (Ctrl-C stops it).")
+        threading.Thread(target=self._welcome, args=(context, url), name="welcome", daemon=True).start()
         asyncio.run(self._server.serve(sockets=[listening]))
 
-    def _welcome(self, context: Context, port: int) -> None:
+    def _welcome(self, context: Context, url: str) -> None:
         """Warm the first opponent, open the browser, then warm what gives hints."""
         entry = context.catalog.game(context.catalog.default)
         game = entry.game
@@ -130,7 +132,7 @@ class Launch:
             for program in context.worker.warm(player_name(game.id, opponent)):
                 program.result()
         if self._options.browser:
-            open_browser(address(port), self._say)
+            open_browser(url, self._say)
         context.worker.warm(player_name(game.id, context.catalog.agent(game, entry.analyst).spec), (LOOK,))
         if entry.is_exact:
             context.worker.warm(player_name(game.id, PERFECT))
@@ -138,10 +140,12 @@ class Launch:
     def _open_running(self) -> None:
         """Open the server that uses the data directory."""
         port, known = self._find_running()
-        missing = [name for name in self._options.games if make(name).id not in known]
-        url = address(port)
+        wanted = {name: make(name).id for name in self._options.games}
+        missing = [name for name, game in wanted.items() if game not in known]
         if missing:
-            raise TabiaError(f"Tabia runs at {url} without {', '.join(missing)}; stop it there and start again.")
+            here = address(port)
+            raise TabiaError(f"Tabia runs at {here} without {', '.join(missing)}; stop it there and start again.")
+        url = address(port, next(iter(wanted.values()), None))
         self._say(f"Tabia runs already at {url}.")
         if self._options.browser:
             open_browser(url, self._say)
@@ -190,9 +194,14 @@ def bind(host: str, port: int) -> socket.socket:
     return found
 
 
-def address(port: int) -> str:
-    """The address of the page."""
-    return f"http://{ADDRESS}:{port}/"
+def address(port: int, game: str | None = None) -> str:
+    """The address of the page; with a game that one opens, whichever the browser remembers.
+
+    >>> address(8765), address(8765, "connect4")
+    ('http://127.0.0.1:8765/', 'http://127.0.0.1:8765/#/play?g=connect4')
+    """
+    place = "" if game is None else f"#/play?g={quote(game, safe='/:,=')}"
+    return f"http://{ADDRESS}:{port}/{place}"
 
 
 def open_browser(url: str, say: Callable[[str], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,13 @@ class Server:
         request = urllib.request.Request(f"{self.url}/api/v1/{path}", json.dumps(body).encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.load(answer)
+
+    @property
+    def printed(self) -> str:
+        """The address in the terminal, without that of the server."""
+        found = re.search(rf"Tabia is at {self.url}/(\S*)", (self.folder / "log.txt").read_text())
+        assert found is not None
+        return found[1]
 
     def game(self, game: str, agents: tuple[str | None, ...], moves: str = "") -> str:
         """Start a game; None is a person. Returns its id."""

@@ -213,6 +213,27 @@ def test_reload_and_a_second_tab_show_the_same_game(look: Look, server: Server) 
     screen.page.wait_for_selector('.play[data-ply="2"]')
 
 
+def test_the_game_of_the_command_line_opens_also_where_another_was_played(look: Look, server: Server) -> None:
+    screen = look().open(server.printed)
+    screen.page.wait_for_selector('[aria-label="Tic-tac-toe board"]')
+    screen.cell(4).click()
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    tictactoe = screen.id
+    screen.page.select_option("#game", "connect4")
+    screen.page.wait_for_selector('[aria-label="Connect 4 board"]')
+    screen.cell(3).click()
+    screen.page.wait_for_selector('.play[data-ply="2"]')
+    connect4 = screen.id
+
+    again = look(like=screen).open()
+    again.page.wait_for_selector(f'.play[data-game="{connect4}"]')  # the address alone remembers
+    again = look(like=screen).open(server.printed)
+    again.page.wait_for_selector(f'.play[data-game="{tictactoe}"]')
+    assert again.page.input_value("#game") == "tictactoe"
+    again.page.select_option("#game", "connect4")
+    again.page.wait_for_selector(f'.play[data-game="{connect4}"]')
+
+
 @pytest.mark.long
 def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
     server = Server(tmp_path, games=("tictactoe",))

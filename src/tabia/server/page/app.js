@@ -40,6 +40,7 @@ class App extends Element {
     super();
     this.place = route();
     this.menu = false;
+    this.arrived = false;
     this.loaded = new Set(["play"]);
     this.problem = "";
     new Subscription(this);
@@ -54,6 +55,12 @@ class App extends Element {
     addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.menu = false;
     });
+  }
+
+  willUpdate() {
+    if (!store.catalog || this.arrived) return;
+    this.arrived = true;
+    this.chooseNamed(this.place); // Before a view opens what was played last in another game.
   }
 
   createRenderRoot() {
@@ -81,14 +88,19 @@ class App extends Element {
     const place = this.allowed(route());
     if (place.view === "play" && this.place.view === "learn") this.load(); // Runs may have brought new opponents.
     const turned = place.view !== this.place.view;
-    const wanted = place.query.g;
-    if (wanted && store.catalog && game(wanted) && wanted !== store.prefs.game) prefer({ game: wanted });
+    this.chooseNamed(place);
     await VIEWS[place.view]();
     this.loaded = new Set([...this.loaded, place.view]);
     if (href(place.view, place.id, place.query) !== href(this.place.view, this.place.id, this.place.query)) this.place = place;
     update({ notice: "" });
     document.title = `${places().find(([view]) => view === place.view)?.[1] ?? TITLES[place.view]} · Tabia`;
     if (turned) scrollTo(0, 0);
+  }
+
+  /** Choose the game that an address names. @param {import("./router.js").Route} place */
+  chooseNamed(place) {
+    const wanted = place.query.g;
+    if (wanted && store.catalog && game(wanted) && wanted !== store.prefs.game) prefer({ game: wanted });
   }
 
   /** The route, or Play where it needs people that this server does not know. @param {import("./router.js").Route} place */

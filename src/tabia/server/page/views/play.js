@@ -68,7 +68,7 @@ class Play extends Element {
   /** Open the game the address names, the one last played, or an empty board. @param {boolean} switched */
   async arrive(switched) {
     const { place, game } = this;
-    const id = place.id || (place.query.g ? "" : store.prefs.current[game.id]);
+    const id = place.id || store.prefs.current[game.id];
     if (switched && this.state && this.state.game !== game.id && place.id === this.state.id) return go("play");
     if (id && id === this.state?.id) return undefined;
     if (!id && !switched && !this.state && this.draft?.game === game.id) return undefined; // Only the address has changed.
