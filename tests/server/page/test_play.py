@@ -192,6 +192,38 @@ def test_undo_hint_level_and_resignation(look: Look, server: Server) -> None:
     assert screen.state["result"]["winner"] == 1
 
 
+def test_the_expected_score_says_what_it_waits_for(look: Look, server: Server) -> None:
+    screen, held = look(), list[Any]()
+    screen.page.route("**/api/v1/analyze?*", lambda request: held.extend([request]))
+    screen.page.route_web_socket("**/live", lambda socket: None)  # the agent's moves are not heard of
+    screen.open_game(server.game("tictactoe", (None, RANDOM)))
+
+    def asked() -> Any:
+        while not held:
+            screen.page.wait_for_timeout(10)
+        return held.pop()
+
+    card = '.card:has-text("Show the expected score")'
+    screen.page.click("text=Show the expected score")
+    screen.wait_until("Computing", card)
+    asked().fulfill(status=503, json={"detail": "No."})
+    screen.wait_until("No estimate is available for this position.", card)
+    screen.page.keyboard.press("e")
+    screen.page.keyboard.press("e")
+    screen.wait_until("Computing", card)
+    asked().abort()
+    screen.wait_until("No estimate is available for this position.", card)
+    screen.cell(4).click()
+    screen.page.wait_for_selector('.play[data-status="thinking"]')
+    screen.wait_until("It appears at your next turn.", card)
+    screen.page.reload()
+    screen.page.wait_for_selector('.play[data-status="your move"]')
+    screen.wait_until("Computing", card)
+    asked().continue_()
+    screen.page.locator(f"{card} .evalbar").wait_for()
+    assert "%" in screen.page.inner_text(card)
+
+
 def test_a_full_column_is_refused_with_the_reason(look: Look, server: Server) -> None:
     screen = look().open_game(server.game("connect4", (None, None), "1 1 1 1 1 1"))
     screen.page.keyboard.press("1")

@@ -2,7 +2,7 @@
 import { icon } from "../icons.js";
 import { html, nothing } from "../lit.js";
 import { href, moveText } from "../router.js";
-import { prefer, store } from "../store.js";
+import { store } from "../store.js";
 import { mine, viewpoint } from "../words.js";
 import { moveList, scoreBar } from "../components/parts.js";
 import { isFair, players } from "../components/seats.js";
@@ -68,8 +68,14 @@ export function sidebar(view, state, look) {
     <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
       ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
       <div class="actions gap-top">${isHelped ? html`<button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a>` : nothing}</div></section>
-    ${isFair(state) ? nothing : html`<section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => { prefer({ bar: event.target.checked }); view.expect(state); }}>Show the expected score</label>
-      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small">It appears at your next turn.</p>`) : nothing}</section>`}`;
+    ${isFair(state) ? nothing : html`<section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => view.showExpected(event.target.checked)}>Show the expected score</label>
+      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small" role="status">${expectedText(state, view)}</p>`) : nothing}</section>`}`;
+}
+
+/** Why no expected score is shown. @param {any} state @param {any} view The view of the game. */
+function expectedText(state, view) {
+  if (state.status === "thinking") return view.session.own.length ? "It appears at your next turn." : "It is shown only in games you play in.";
+  return view.unknown ? "No estimate is available for this position." : "Computing …";
 }
 
 /** A box for moves as text, for those who do not use the board. @param {any} view The view of the game. @param {any} position */

@@ -23,7 +23,7 @@ import "../components/board.js";
 class Play extends Element {
   static properties = {
     place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true },
-    expected: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true }, inviting: { state: true },
+    expected: { state: true }, unknown: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true }, inviting: { state: true },
   };
 
   constructor() {
@@ -43,7 +43,7 @@ class Play extends Element {
       { keys: ["r"], label: "Rematch, or review the game", run: () => this.rematch(false) },
       { keys: [" "], label: "Let the agent move now", run: () => this.now() },
       { keys: ["f"], label: "Turn the board", run: () => { this.flip = !this.flip; } },
-      { keys: ["e"], label: "Show the expected score", run: () => prefer({ bar: !store.prefs.bar }) },
+      { keys: ["e"], label: "Show the expected score", run: () => this.showExpected(!store.prefs.bar) },
       ...(this.sheet ? [{ keys: ["Escape"], label: "Close the list of opponents", run: () => { this.sheet = false; } }] : []),
     ]);
   }
@@ -52,6 +52,7 @@ class Play extends Element {
     this.hint = /** @type {any} */ (null);
     this.message = "";
     this.expected = /** @type {any} */ (null);
+    this.unknown = false; // Whether the analyst had no answer.
     this.confirming = false;
   }
 
@@ -177,12 +178,22 @@ class Play extends Element {
       this.expected = null;
       return;
     }
+    this.unknown = false;
+    let expected = /** @type {any} */ (null);
     try {
-      const analysis = await api.analyze({ game: state.game, moves: state.moves.map((/** @type {any} */ move) => move.move).join(" "), agent: this.game.analyst });
-      if (this.state?.version === state.version) this.expected = analysis.expected ?? null;
+      ({ expected } = await api.analyze({ game: state.game, moves: state.moves.map((/** @type {any} */ move) => move.move).join(" "), agent: this.game.analyst }));
     } catch {
-      this.expected = null; // The bar is an extra: without an answer it stays empty.
+      // The bar is an extra: without an answer a sentence stands in its place.
     }
+    if (this.state?.id !== state.id || this.state.version !== state.version) return;
+    this.expected = expected ?? null;
+    this.unknown = !this.expected;
+  }
+
+  /** @param {boolean} bar */
+  showExpected(bar) {
+    prefer({ bar });
+    if (this.state) this.expect(this.state);
   }
 
   /** @param {CustomEvent} event */
