@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -86,6 +88,28 @@ def test_runs_are_listed_with_their_state(page: TestClient) -> None:
     assert (found["one"]["state"], found["two"]["state"]) == ("stopped", "finished")
     one = found["one"]
     assert (one["game"], one["recipe"], one["iteration"], one["minutes"]) == ("tictactoe", "tictactoe", 3, 0.5)
+
+
+def test_a_run_that_is_only_starting_has_no_games_yet(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = list[subprocess.Popen[bytes]]()
+
+    def sleep(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """A process that writes nothing, as a training at first."""
+        started.append(popen([sys.executable, "-c", "import time; time.sleep(3000)"], **options))
+        return started[-1]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", sleep)
+    try:
+        answer = page.post("/api/v1/runs", json={"game": "tictactoe", "recipe": "tictactoe", "name": "new"})
+        assert answer.json()["state"] == "starting"
+        for query in ("", "?checkpoint=3"):
+            assert page.get(f"/api/v1/runs/new/games{query}").json()["games"] == []
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    assert started and page.get("/api/v1/runs/new/games").status_code == 404
 
 
 def test_a_run_that_another_process_trains_is_training(folder: Path) -> None:

@@ -121,7 +121,7 @@ class Runs:
 
     def detail(self, name: str) -> dict[str, Any]:
         """Everything about a run: settings, curves, checkpoints, strength."""
-        if self.trainings.is_active(name) and not _looks_like_run(self.directory / name):
+        if self._is_only_starting(name):
             nothing: dict[str, Any] = {"settings": {}, "series": {}, "checkpoints": [], "strength": []}
             return {**self.trainings.describe(name), **nothing}
         run = self.read(name)
@@ -136,6 +136,10 @@ class Runs:
             ],
             "strength": strength(run.lines),
         }
+
+    def _is_only_starting(self, name: str) -> bool:
+        """Whether a training has been started here that has written nothing yet."""
+        return self.trainings.is_active(name) and not _looks_like_run(self.directory / name)
 
     def agents(self, game: Game) -> list[Agent]:
         """The checkpoints of all runs of a game, as opponents."""
@@ -177,6 +181,8 @@ class Runs:
 
     def games(self, name: str, checkpoint: int | None) -> dict[str, Any]:
         """Self-play games of a checkpoint, the newest with games if not given."""
+        if self._is_only_starting(name):
+            return {"games": [], "checkpoint": checkpoint, "checkpoints": []}
         run = self.read(name)
         folder = RunDirectory(run.path).games
         held = sorted(int(path.stem) for path in folder.glob("*.txt") if re.fullmatch("[0-9]{1,12}", path.stem))
