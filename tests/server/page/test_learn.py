@@ -11,14 +11,16 @@ Look = Callable[..., Screen]
 
 
 def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server) -> None:
-    screen = look().open("#/learn")
-    screen.page.select_option("#game", "tictactoe")
+    screen, refused = look(), list[str]()
+    screen.page.on("response", lambda answer: refused.extend([answer.url] if answer.status == 404 else []))
+    screen.open("#/learn").page.select_option("#game", "tictactoe")
     screen.wait_until("Tic-tac-toe", "form")
     screen.page.click("text=Start learning")
     screen.page.wait_for_selector(".run .state")
     name = screen.page.evaluate("location.hash.split('/')[2]")
     screen.page.wait_for_selector(".u-over", timeout=120_000)
     screen.page.wait_for_selector(".stats dd")
+    assert not refused, "nothing is missing while the run starts"
     screen.page.click("text=Stop and save")
     screen.page.wait_for_selector('button:has-text("Resume"), .state.finished', timeout=90_000)
     screen.page.wait_for_selector('button:has-text("Play this version")')
@@ -33,6 +35,17 @@ def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server)
     assert screen.state["seats"][1]["agent"].startswith(f"run:{name}@")
     screen.play("b2")
     screen.page.wait_for_selector('.play[data-ply="2"]', timeout=60_000)
+    version = screen.state["seats"][1]["agent"]
+    chosen = screen.page.locator(".level:has(:checked)")
+    for _ in range(2):
+        assert chosen.is_visible() and chosen.locator("input").get_attribute("value") == version
+        screen.page.keyboard.press("n")
+        screen.page.wait_for_selector('.play[data-status="ready"][data-ply="0"]')
+        screen.cell(4).click()
+        screen.page.wait_for_selector('.play[data-ply="2"]')
+        assert screen.state["seats"][1]["agent"] == version, "also in the next game"
+        screen.page.reload()
+        screen.page.wait_for_selector(".level:has(:checked)")
     screen.open(f"#/learn/compare?a={name}&b={name}")
     screen.wait_until("differ only in chance", ".compare")
     assert screen.page.locator(".u-over").count() >= 1

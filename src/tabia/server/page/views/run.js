@@ -1,11 +1,11 @@
 /** <tabia-run>: one run watched live: figures, curves, games against itself, its versions to play, and the proof at the end. */
-import { isShared, mayTrain } from "../account.js";
+import { arrive, isShared, mayTrain } from "../account.js";
 import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
 import { chartNote, curves, derived, evaluated, extended, grouped, seriesName, tiles } from "../run-series.js";
-import { game as catalogGame, prefer, store, Subscription } from "../store.js";
+import { choose, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { duration, percent, playerName } from "../words.js";
 import { chips } from "../components/parts.js";
 import "../components/chart.js";
@@ -112,12 +112,14 @@ class Run extends Element {
     }
   }
 
-  /** Play a version: the reader moves first. @param {any} checkpoint */
+  /** Play a version, also in the games after: the reader moves first. @param {any} checkpoint */
   async play(checkpoint) {
     const game = catalogGame(this.run.game);
     const seats = Array.from({ length: game?.seats ?? 2 }, (_, seat) => (seat === 0 ? { kind: "human" } : { kind: "agent", agent: checkpoint.agent }));
     try {
       const state = await api.create({ game: this.run.game, seats });
+      await arrive(); // The list of opponents has this version from now on.
+      choose(state.game, { mode: "agent", level: checkpoint.agent });
       go("play", state.id);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
