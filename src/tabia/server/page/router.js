@@ -27,10 +27,10 @@ export function go(view, id, query) {
   location.hash = href(view, id, query);
 }
 
-/** Name the present place anew without an entry in the history. @param {string} view @param {string} [id] @param {object} [query] */
+/** Name the present place anew without an entry in the history; nothing if the reader has gone elsewhere. @param {string} view @param {string} [id] @param {object} [query] */
 export function rename(view, id, query) {
   const target = href(view, id, query);
-  if (location.hash !== target) {
+  if (route().view === view && location.hash !== target) {
     history.replaceState(null, "", target);
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
