@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -170,3 +171,15 @@ def total(screen: Screen) -> int:
 def total_of(server: Server, simulations: int) -> int:
     found = server.get(f"explain?game=tictactoe&moves=a1+b2&simulations={simulations}")
     return sum(node["visits"] for node in found["tree"]["children"])
+
+
+def test_the_example_of_moves_is_of_the_game_and_opens(look: Look) -> None:
+    screen = look()
+    for game in ("tictactoe", "connect4", "chinese-checkers"):
+        screen.open(f"#/play?g={game}").open("#/review")
+        screen.page.wait_for_selector('textarea:not([placeholder=""])')
+        moves = str(screen.page.get_attribute("textarea", "placeholder"))
+        screen.page.fill("textarea", moves)
+        screen.page.click("text=Open")
+        screen.wait_until("Move 2 of 2", ".review .status")
+        assert parse_qs(screen.page.url.partition("?")[2]) == {"g": [game], "m": [moves]}

@@ -8,18 +8,36 @@ import { date, headline } from "../words.js";
 import { pieceIcon } from "../components/board-art.js";
 
 class ReviewList extends Element {
-  static properties = { game: { attribute: false }, games: { state: true }, message: { state: true }, all: { state: true } };
+  static properties = { game: { attribute: false }, games: { state: true }, message: { state: true }, all: { state: true }, example: { state: true } };
 
   constructor() {
     super();
     this.games = /** @type {any[]|null} */ (null);
     this.message = "";
     this.all = false;
+    this.example = "";
   }
 
   /** @param {Map<string, any>} changed */
   willUpdate(changed) {
     if (changed.has("game") || changed.has("all")) this.load();
+    if (changed.has("game") && changed.get("game")?.id !== this.game.id) this.findExample();
+  }
+
+  /** Two moves of the game, as an example of how they are written. */
+  async findExample() {
+    const { id } = this.game;
+    const moves = /** @type {string[]} */ ([]);
+    this.example = "";
+    try {
+      while (moves.length < 2) {
+        const { legal } = (await api.position(id, moves.join(" "))).position;
+        moves.push(legal[Math.floor(legal.length / 2)].move);
+      }
+    } catch {
+      return; // The box does without an example.
+    }
+    if (this.game.id === id) this.example = moves.join(" ");
   }
 
   async load() {
@@ -35,7 +53,7 @@ class ReviewList extends Element {
     event.preventDefault();
     const text = /** @type {HTMLTextAreaElement} */ (this.querySelector("textarea")).value.trim();
     if (!text) {
-      this.message = "Paste the moves of a game first, such as 4453, or a saved record.";
+      this.message = `Paste the moves of a game first${this.example ? `, such as ${this.example}` : ""}, or a saved record.`;
       return;
     }
     try {
@@ -58,7 +76,7 @@ class ReviewList extends Element {
         ${this.games === null ? html`<p class="empty" aria-busy="true">Loading …</p>` : this.games.length ? html`<ul class="game-list">${this.games.map((entry) => this.row(entry))}</ul>` : html`<div class="empty card"><p>No finished game of ${this.game.name} yet. Games you finish appear here.</p><a class="button primary" href=${href("play")}>${icon("play")} Play one</a></div>`}
       </section>
       <form class="card stack tight" @submit=${this.import}><h2>Bring a game</h2>
-        <label class="field"><span>Moves or a saved record</span><textarea spellcheck="false" placeholder="4 4 5 3"></textarea></label>
+        <label class="field"><span>Moves or a saved record</span><textarea spellcheck="false" placeholder=${this.example}></textarea></label>
         <div class="actions"><button class="primary" type="submit">Open</button><label class="button">${icon("download")} From a file<input class="unseen" type="file" accept=".txt,.json,.sgf,.pgn,text/*" @change=${this.file}></label></div>
         ${this.message ? html`<p class="line" role="alert">${this.message}</p>` : nothing}</form></div>`;
   }
