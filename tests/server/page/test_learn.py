@@ -84,3 +84,13 @@ def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) ->
     screen = look().open("#/learn")
     screen.wait_until("damaged", ".run-row .state")
     assert "config.toml" in screen.page.inner_text(".run-row .problem")
+
+
+def test_options_in_the_text_of_a_recipe_stay_on_one_line(look: Look) -> None:
+    screen = look().open("#/learn")
+    screen.page.select_option("#game", "othello")
+    screen.page.select_option("form select", "any-laptop")
+    screen.wait_until("--minutes", "form .option")
+    for width in range(400, 320, -4):
+        screen.page.set_viewport_size({"width": width, "height": 640})
+        assert screen.page.evaluate("document.querySelector('form .option').getClientRects().length") == 1

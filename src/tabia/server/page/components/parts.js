@@ -1,4 +1,4 @@
-/** Small parts shared by the views: the list of moves, the expected score, chips. */
+/** Small parts shared by the views: the list of moves, the expected score, chips, texts with options. */
 import { html, nothing } from "../lit.js";
 import { percent, score } from "../words.js";
 import { tone } from "./board-art.js";
@@ -42,3 +42,6 @@ function shares(expected) {
 export function chips(label, options, chosen, choose) {
   return html`<div class="chips" role="group" aria-label=${label}>${options.map(([value, text]) => html`<button type="button" class="chip" aria-pressed=${value === chosen ? "true" : "false"} @click=${() => choose(value)}>${text}</button>`)}</div>`;
 }
+
+/** A text in which the options of commands, such as --minutes, stay on one line. @param {string} text */
+export const withOptions = (text) => text.split(/(--[a-z][a-z-]*)/).map((part, index) => (index % 2 ? html`<span class="option">${part}</span>` : part));

@@ -6,6 +6,7 @@ import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
 import { game as catalogGame, store, Subscription } from "../store.js";
 import { duration, percent } from "../words.js";
+import { withOptions } from "../components/parts.js";
 import "./compare.js";
 
 import { ENDED } from "./run.js";
@@ -116,7 +117,7 @@ class Learn extends Element {
     return html`<form class="card stack tight" @submit=${this.start}><h2>Start a run</h2>
       <p class="soft">The network starts knowing nothing but the rules of ${game?.name ?? "the game"} and learns by playing itself. The game is the one chosen at the top right.</p>
       ${this.recipes.length ? html`<label class="field"><span>Recipe</span><select @change=${(/** @type {any} */ event) => this.chooseRecipe(event.target.value)}>${this.recipes.map((entry) => html`<option value=${entry.name} .selected=${entry.name === this.wish.recipe}>${entry.name}${entry.device ? ` (${entry.device})` : ""}</option>`)}</select></label>
-        ${recipe ? html`<p class="small">${recipe.about} ${recipe.expect ? html`<span class="soft">${recipe.expect}</span>` : nothing}</p>` : nothing}
+        ${recipe ? html`<p class="small">${withOptions(recipe.about)} ${recipe.expect ? html`<span class="soft">${withOptions(recipe.expect)}</span>` : nothing}</p>` : nothing}
         <p class="small" aria-live="polite">${this.estimate ? html`<b>${this.estimate.text ?? `About ${duration(60 * this.estimate.minutes)} here.`}</b>` : html`${recipe?.minutes ? `Planned for ${duration(60 * recipe.minutes)}. ` : nothing}<button type="button" class="plain" @click=${this.measure}>Estimate the time on this machine</button>`}</p>
         <div class="actions"><button class="primary" type="submit" ?disabled=${!this.wish.recipe || this.starting}>${icon("play")} ${this.starting ? "Starting …" : "Start learning"}</button></div>
         <p class="soft small">Stopping saves everything; a stopped run can be resumed at any time.</p>` : html`<p class="soft">There is no recipe for this game yet. Choose another game at the top right.</p>`}
