@@ -169,4 +169,4 @@ def test_a_rare_mistake_is_reported_without_a_traceback(folder):
     nearly = Session.from_moves(game, "1" * 11).state
     with pytest.raises(jax.errors.JaxRuntimeError) as wrapped:
         jax.block_until_ready(jax.jit(game.step)(nearly, jnp.int32(1)))
-    assert first_line(wrapped.value).startswith(f"GameError: {sentence}")
+    assert first_line(wrapped.value).startswith(f"RulesError: {sentence}")

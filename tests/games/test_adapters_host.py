@@ -12,8 +12,9 @@ import pytest
 from tabia.games import GameError, laws
 from tabia.games.adapters import objects
 from tabia.games.adapters.host import HostGame
-from tabia.games.adapters.objects import Objects, unwrap_errors
+from tabia.games.adapters.objects import Objects
 from tabia.games.adapters.plain import Plain
+from tabia.games.errors import unwrap_errors
 from tabia.games.history import History
 
 

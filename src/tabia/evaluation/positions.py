@@ -19,7 +19,7 @@ from tabia.core import batching, files
 from tabia.core.errors import TabiaError
 from tabia.core.text import quote
 from tabia.evaluation.rounds import game_seed
-from tabia.games.errors import GameError
+from tabia.games.errors import GameError, RulesError
 from tabia.games.game import Game, State
 from tabia.games.session import Session
 from tabia.players.perfect import LIMIT
@@ -121,6 +121,8 @@ def from_lines(game: Game, lines: Sequence[str], source: str = "text") -> Positi
     for number, line in enumerate(lines, start=1):
         try:
             states = Session.from_moves(game, line).states
+        except RulesError:
+            raise
         except GameError as error:
             rejected.append(f"{source}, line {number}, {quote(line)}: {error}")
             continue

@@ -30,7 +30,7 @@ from tabia.core import files
 from tabia.core.errors import TabiaError
 from tabia.core.text import is_printable, plain, quote
 from tabia.games import identity
-from tabia.games.errors import GameError
+from tabia.games.errors import GameError, RulesError
 from tabia.games.game import Game
 from tabia.games.seats import HUMAN
 from tabia.games.session import Session
@@ -105,6 +105,8 @@ def replay(game: Game, record: Record) -> Session:
         )
     try:
         return Session.replay(game, record.moves, seed=record.seed)
+    except RulesError:
+        raise
     except GameError as error:
         raise RecordError(str(error)) from None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 class GameError(TabiaError):
     """A game that does not exist or cannot be made, or a request it cannot serve."""
+
+
+class RulesError(GameError):
+    """A mistake in a plain Python class, met in some position; the message names file, class, method and moves."""
 
 
 class IllegalMove(GameError):
@@ -33,8 +39,20 @@ class IllegalMove(GameError):
 
 
 def refusal_in(error: Exception) -> TabiaError | None:
-    """The TabiaError behind an error: itself, or a GameError from a host callback that JAX has wrapped."""
+    """The TabiaError behind an error: itself, or a RulesError from a host callback that JAX has wrapped."""
     if isinstance(error, TabiaError):
         return error
-    before, raised, sentence = str(error).partition(f"{GameError.__name__}: ")
-    return GameError(sentence.strip()) if raised and "callback" in before else None
+    before, raised, sentence = str(error).partition(f"{RulesError.__name__}: ")
+    return RulesError(sentence.strip()) if raised and "callback" in before else None
+
+
+@contextmanager
+def unwrap_errors() -> Iterator[None]:
+    """Raise the RulesError inside an error of a JAX host callback."""
+    try:
+        yield
+    except Exception as error:  # a RuntimeError or a ValueError, depending on where the result is first read
+        refusal = refusal_in(error)
+        if refusal is None or refusal is error:
+            raise
+        raise refusal from None

@@ -17,7 +17,7 @@ from jax import Array
 
 from tabia.core.text import is_printable
 from tabia.games import identity, seats
-from tabia.games.errors import GameError, IllegalMove
+from tabia.games.errors import GameError, IllegalMove, RulesError, unwrap_errors
 from tabia.games.game import Game, Key, State
 from tabia.games.moves import NUMBERED, legal_names, next_move
 
@@ -57,7 +57,8 @@ class Session:
     def start(cls, game: Game, *, seed: int = 0) -> Session:
         """A new game."""
         first, _ = _compiled(game)
-        return cls(game, seed, (), (_on_host(first(jax.random.key(seed))),))
+        with unwrap_errors():
+            return cls(game, seed, (), (_on_host(first(jax.random.key(seed))),))
 
     @classmethod
     def from_state(cls, game: Game, state: State, *, seed: int = 0) -> Session:
@@ -87,6 +88,8 @@ class Session:
             numbered = NUMBERED.fullmatch(move) if isinstance(move, str) else None
             try:
                 session = session.play(int(numbered[1]) if numbered else move)
+            except RulesError:
+                raise
             except GameError as error:
                 raise GameError(f"Move {number}: {error}") from None
         return session
@@ -117,7 +120,10 @@ class Session:
     # Moving.
 
     def play(self, move: int | str) -> Session:
-        """Play an action, or a move by its name; IllegalMove shows the position and lists its legal moves."""
+        """Play an action, or a move by its name; IllegalMove shows the position and lists its legal moves.
+
+        RulesError says what is wrong with the rules of a plain Python game.
+        """
         if self.resigned is not None:
             raise GameError(f"Seat {self.resigned + 1} has resigned; the game is over.")
         action = self.game.parse_move(move, self.state) if isinstance(move, str) else int(move)
@@ -125,7 +131,8 @@ class Session:
         if not self.legal[action]:
             raise IllegalMove(self.game, self.game.move_name(action), self.state)
         _, following = _compiled(self.game)
-        position = _on_host(following(self._now.key, self.state, jnp.int32(action)))
+        with unwrap_errors():
+            position = _on_host(following(self._now.key, self.state, jnp.int32(action)))
         return replace(self, actions=(*self.actions, action), positions=(*self.positions, position))
 
     def at(self, ply: int) -> Session:

@@ -1,7 +1,7 @@
 """The objects of a plain Python game, cached by the moves that lead to them.
 
 A position is made by copying the previous one and playing a move. JAX wraps what the user's class raises inside a
-compiled program; `unwrap_errors` unwraps it.
+compiled program; `errors.unwrap_errors` unwraps it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import logging
 import random
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from tabia.games.adapters.plain import NO_CHANCE, Facts, Moves, Plain
-from tabia.games.errors import GameError, refusal_in
+from tabia.games.errors import RulesError
 
 _MEMORY, _MOST = 1 << 26, 1 << 16  # the most bytes of facts, and positions, in the cache
 _TRIAL = 500  # moves of the random games that test a class
@@ -110,7 +109,7 @@ class Objects:
             if not np.array_equal(*after):
                 raise self._unequal(one, other, f"the positions after move {move} are not the same")
 
-    def _unequal(self, one: Moves, other: Moves, what: str) -> GameError:
+    def _unequal(self, one: Moves, other: Moves, what: str) -> RulesError:
         subject, verb = ("position()", "is") if self._plain.compares else ("the object", "has all attributes")
         earlier = f"after moves {' '.join(map(str, one))}" if one else "at the start"
         return self._plain.fault(subject, other, f"{verb} the same as {earlier}, but {what}")
@@ -151,21 +150,9 @@ class Objects:
             self._kept.popitem(last=False)
 
 
-@contextmanager
-def unwrap_errors() -> Iterator[None]:
-    """Raise the GameError inside an error of a JAX host callback."""
-    try:
-        yield
-    except Exception as error:  # a RuntimeError or a ValueError, depending on where the result is first read
-        refusal = refusal_in(error)
-        if refusal is None or refusal is error:
-            raise
-        raise refusal from None
-
-
 def _is_unexpected(record: logging.LogRecord) -> bool:
-    """Whether to log a failed callback; for a GameError the message is enough."""
-    return not (record.exc_info and isinstance(record.exc_info[1], GameError))
+    """Whether to log a failed callback; for a RulesError the message is enough."""
+    return not (record.exc_info and isinstance(record.exc_info[1], RulesError))
 
 
 logging.getLogger("jax._src.callback").addFilter(_is_unexpected)

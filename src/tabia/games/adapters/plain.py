@@ -1,7 +1,7 @@
 """Reads the objects of a plain Python class as positions of a game, and checks them.
 
 Everything here is NumPy and Python. A mistake in the user's class is a GameError with the file, the class, the method
-and the moves.
+and the moves; one that shows only in some positions is a RulesError.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tabia.games.adapters import equality
 from tabia.games.adapters.source import line_of
-from tabia.games.errors import GameError
+from tabia.games.errors import GameError, RulesError
 from tabia.games.game import Symmetry
 
 REQUIRED = {
@@ -71,7 +71,7 @@ class Plain:
         return self.rules(**self.parameters)
 
     def call(self, owner: Any, moves: Moves, method: str, *given: Any, into: Callable[[Any], Any] | None = None) -> Any:
-        """Call a method after `moves` and convert the result; anything it raises becomes a GameError."""
+        """Call a method after `moves` and convert the result; anything it raises becomes a RulesError."""
         try:
             result = getattr(owner, method)(*given)
             return result if into is None else into(result)
@@ -112,10 +112,10 @@ class Plain:
             raise self.fault("heuristic()", moves, f"returned {values.tolist()}, not {self.num_players} numbers")
         return values
 
-    def fault(self, call: str, moves: Moves, found: str) -> GameError:
+    def fault(self, call: str, moves: Moves, found: str) -> RulesError:
         """The error for a mistake in the class."""
         after = f"after moves {' '.join(map(str, moves))}" if moves else "at the start"
-        return GameError(f"{self.place}: {call} {found}, {after}.")
+        return RulesError(f"{self.place}: {call} {found}, {after}.")
 
     def _legal(self, position: Any, moves: Moves) -> np.ndarray:
         if len(moves) >= self.max_moves:

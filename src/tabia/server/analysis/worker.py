@@ -18,9 +18,11 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from tabia.games.errors import RulesError, refusal_in, unwrap_errors
 from tabia.games.game import State
 from tabia.games.session import Session
 from tabia.players import Analysis, Player
+from tabia.server import faults
 from tabia.server.analysis import asking
 from tabia.server.errors import Busy
 
@@ -316,7 +318,8 @@ class Worker:
             entry.programs[batch[0].program].result()  # raises what the compiler met
             found = self._ask(entry, batch)
         except Exception as error:  # the requests get it; the worker continues
-            _log.warning("%s did not answer: %s", batch[0].player, error)
+            error = refusal_in(error) or error
+            _log_failure("%s did not answer: %s", batch[0].player, error)
             for request in batch:
                 _settle(request.future, error)
             return
@@ -358,7 +361,8 @@ class Worker:
                     entry.player.set_result(self._make(name))
                 _exercise(entry.player.result(), program)
             except Exception as error:
-                _log.warning("%s cannot play: %s", name, error)
+                error = refusal_in(error) or error
+                _log_failure("%s cannot play: %s", name, error)
                 found.set_exception(error)
                 if not entry.player.done():
                     entry.player.set_exception(error)
@@ -375,15 +379,33 @@ class Worker:
         return chosen
 
 
+def _log_failure(message: str, name: str, error: Exception) -> None:
+    if isinstance(error, RulesError):
+        faults.report(error)
+    else:
+        _log.warning(message, name, error)
+
+
 def _exercise(player: Player, program: int) -> None:
-    """Run a program on two positions, so that nothing in it is left to compile."""
-    session = Session.start(player.game)
-    first = next(action for action, legal in enumerate(session.legal) if legal)
-    for here in (session, session.play(first)):
+    """Run a program on two positions, so that nothing in it is left to compile.
+
+    A mistake in the rules belongs to a position that a search met; the program may still answer in others.
+    """
+    start = Session.start(player.game)
+    first = next(action for action, legal in enumerate(start.legal) if legal)
+    for moves in ([], [first]):
+        try:
+            _run(player, program, Session.replay(player.game, moves))
+        except RulesError as error:
+            faults.report(error)
+
+
+def _run(player: Player, program: int, session: Session) -> None:
+    with unwrap_errors():
         if program == LOOK:
-            asking.analyze_one(player, here.state, here.ply)
+            asking.analyze_one(player, session.state, session.ply)
         else:
-            asking.choose_batch(player, [here.state], [here.ply], size=program, seed=0)
+            asking.choose_batch(player, [session.state], [session.ply], size=program, seed=0)
 
 
 def _settle(future: Future[Analysis], found: Analysis | Exception) -> None:

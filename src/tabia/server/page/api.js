@@ -18,6 +18,8 @@ export class ApiError extends Error {
     /** The name of the input at fault, where there is one. @type {string} */
     this.field = body?.field ?? "";
     this.retryAfter = retryAfter;
+    /** Whether the server or the rules of the game failed, not the reader. */
+    this.isFailure = status === 0 || status >= 500;
   }
 }
 

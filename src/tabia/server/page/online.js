@@ -71,7 +71,7 @@ export class OnlinePlay {
   refused(error) {
     if (error instanceof ApiError && error.state) this.enter(error.state);
     else if (error instanceof ApiError && [401, 403].includes(error.status) && store.account?.role !== "member") openSignIn("up", error.message);
-    else this.view.message = /** @type {Error} */ (error).message;
+    else this.view.explain(error);
   }
 
   /** Show a game. @param {any} state */

@@ -7,7 +7,7 @@ import { api, ApiError, follow } from "./api.js";
 import { mine } from "./words.js";
 
 export class GameSession {
-  /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" or "signed out". */
+  /** @param {any} host @param {(event: string, detail?: any) => void} heard Called with "state", "refused" (and the error) or "signed out". */
   constructor(host, heard) {
     this.host = host;
     this.heard = heard;
@@ -105,7 +105,7 @@ export class GameSession {
     } catch (error) {
       this.pending = null;
       if (error instanceof ApiError && error.state) this.take(error.state);
-      this.heard("refused", /** @type {Error} */ (error).message);
+      this.heard("refused", error);
       this.host.requestUpdate();
       return null;
     }

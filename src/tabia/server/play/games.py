@@ -39,7 +39,7 @@ class Games:
         self.connections = Connections()
         self.events = Events(self.connections)
         self.memory = Memory(catalog, store, clock, ratings, self._loaded)
-        self.searches = Searches(catalog, worker, self._answered, self.broadcast)
+        self.searches = Searches(catalog, worker, self._answered, self.broadcast, shared=shared)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def begin(self, game: LiveGame) -> OpenGame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabia.core.errors import TabiaError
+from tabia.games.errors import RulesError
 from tabia.games.session import Session
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import Refused
@@ -23,5 +24,7 @@ def line(catalog: Catalog, game_id: str, moves: str, *, seed: int = 0) -> Sessio
         raise Refused(f"Moves are at most {LONGEST_MOVES:,} printable characters.")
     try:
         return Session.from_moves(game, moves, seed=seed)
+    except RulesError:
+        raise
     except TabiaError as error:
         raise Refused(str(error)) from None

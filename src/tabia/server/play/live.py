@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabia.games.errors import GameError
+from tabia.games.errors import GameError, RulesError
 from tabia.games.session import Session
 from tabia.server.errors import Forbidden, Refused, Stale
 from tabia.server.play.clocks import Clocks, TimeControl
@@ -182,6 +182,8 @@ def move(live: LiveGame, ply: int, action: int, *, now: float, person: str | Non
         raise Refused("Wait for the other seat's move.")
     try:
         after = live.session.play(action)
+    except RulesError:
+        raise
     except GameError as error:
         raise Refused(str(error)) from None
     offer = live.draw_offer if live.draw_offer == live.session.mover else None

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from tabia.core.text import printable
+from tabia.games.errors import RulesError
 from tabia.games.session import Session
+from tabia.server import faults
 from tabia.server.analysis import asking
 from tabia.server.analysis.exact import PERFECT
 from tabia.server.analysis.worker import LOOK, Priority, Worker
@@ -27,9 +29,15 @@ class Searches:
     """Moves of agents; `answered` plays one, `changed` shows a problem to all who follow."""
 
     def __init__(
-        self, catalog: Catalog, worker: Worker, answered: Answered, changed: Callable[[OpenGame], None]
+        self,
+        catalog: Catalog,
+        worker: Worker,
+        answered: Answered,
+        changed: Callable[[OpenGame], None],
+        *,
+        shared: bool = False,
     ) -> None:
-        self._catalog, self._worker = catalog, worker
+        self._catalog, self._worker, self._shared = catalog, worker, shared
         self._answered, self._changed = answered, changed
 
     def ask(self, opened: OpenGame) -> None:
@@ -90,6 +98,9 @@ class Searches:
                 break
             except Busy:
                 await asyncio.sleep(RETRY_SECONDS)
+            except RulesError as error:
+                self._report(opened, faults.report(error, shared=self._shared))
+                return
             except Exception as error:  # shown on the screens, where another agent can be chosen
                 _log.warning("%s did not move: %s", search.agent, error)
                 self._report(opened, f"{search.agent} cannot play: {error}")
@@ -102,6 +113,9 @@ class Searches:
         while True:
             try:
                 await self._answered(opened, search, action)
+                return
+            except RulesError as error:
+                self._report(opened, faults.report(error, shared=self._shared))
                 return
             except StoreError as error:
                 self._report(opened, str(error))

@@ -18,9 +18,10 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable
+from tabia.games.errors import RulesError
 from tabia.server.errors import NotFound, ServerError, sentence
 from tabia.server.web import openapi
-from tabia.server.web.context import Context, lifespan
+from tabia.server.web.context import Context, lifespan, of
 from tabia.server.web.dependencies import AddressLimit, limited
 from tabia.server.web.draining import Draining, Stopping
 from tabia.server.web.edge import BehindProxy, Edge
@@ -58,6 +59,7 @@ def create_app(
     for path, file in _FILES.items():
         app.add_api_route(path, file, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_exception_handler(TabiaError, _refused)
+    app.add_exception_handler(RulesError, _faulty)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientDisconnect, _left)
@@ -126,10 +128,10 @@ def _file(request: Request, name: str) -> Response:
 
 
 async def _refused(connection: HTTPConnection, error: Exception) -> Response:
-    if isinstance(connection, WebSocket):
-        await _close(connection, error)
-        return Response()  # not sent
     status = error.status if isinstance(error, ServerError) else 422
+    if isinstance(connection, WebSocket):
+        await _close(connection, status, sentence(error))
+        return Response()  # not sent
     extra = error.extra if isinstance(error, ServerError) else {}
     return problem(status, sentence(error), headers=_retry(error), **extra)
 
@@ -140,11 +142,19 @@ def _retry(error: Exception) -> dict[str, str]:
     return {} if seconds is None else {"retry-after": str(max(1, math.ceil(seconds)))}
 
 
-async def _close(socket: WebSocket, error: Exception) -> None:
+async def _faulty(connection: HTTPConnection, error: Exception) -> Response:
+    """The rules of a game failed: nobody's request is at fault, and the game is as it was."""
+    text = of(connection).report(error)
+    if isinstance(connection, WebSocket):
+        await _close(connection, 500, text)
+        return Response()  # not sent
+    return problem(500, text)
+
+
+async def _close(socket: WebSocket, status: int, reason: str) -> None:
     """A WebSocket is refused with 4000 plus the status."""
-    status = error.status if isinstance(error, ServerError) else 422
     with suppress(RuntimeError, WebSocketDisconnect):  # it has closed already
-        await socket.close(code=4000 + status, reason=sentence(error)[:100])
+        await socket.close(code=4000 + status, reason=reason[:100])
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 
 from tabia.players import Player
 from tabia.players import make as make_player
+from tabia.server import faults
 from tabia.server.accounts.accounts import AccountOptions, Accounts
 from tabia.server.accounts.visitor import Visitor, owner
 from tabia.server.analysis.worker import Worker
@@ -47,6 +48,10 @@ class Context:
     def mode(self) -> str:
         """What the page shows: `local` is one person at this computer, `shared` a server with accounts."""
         return "local" if self.accounts is None else "shared"
+
+    def report(self, error: Exception) -> str:
+        """The sentence about an error for a screen of this server."""
+        return faults.report(error, shared=self.mode == "shared")
 
     @property
     def sign_up(self) -> str | None:

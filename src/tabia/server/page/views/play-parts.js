@@ -18,12 +18,13 @@ export function statusLine(view, state, position, seats) {
   const facts = [alone ? `you are ${seatName(game.seat_names[own])}` : "", position?.over ? "" : lower(game.goal)].filter(Boolean);
   const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
   const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
-  const note = !view.session.connected ? "Reconnecting … your game is kept." : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
+  const failure = view.session.connected ? view.failure || state?.problem : "";
+  const note = !view.session.connected ? "Reconnecting … your game is kept." : failure ? failure : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
   return html`<div class="status"><h1 class=${won}>${title}</h1>
-      ${state?.thinking ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
+      ${state?.thinking && !state.problem ? html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>` : nothing}
       <span class="soft">${position ? `Move ${position.ply + (position.over ? 0 : 1)}` : ""}<span class="wide">${facts.map((fact) => ` · ${fact}`).join("")}</span></span>
       <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone && opponents(view, seats) ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
-    <p class="line ${note ? "" : "blank"} ${!view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
+    <p class="line ${note ? "" : "blank"} ${failure || !view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
 }
 
 /** A seat inside a sentence: red, seat 1, X. @param {string} name */

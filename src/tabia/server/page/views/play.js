@@ -2,7 +2,7 @@
  * <tabia-play>: the board first. A game is created by its first move, or by Start where an agent moves first.
  */
 import { isShared } from "../account.js";
-import { api } from "../api.js";
+import { api, ApiError } from "../api.js";
 import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
 import { Element, html } from "../lit.js";
@@ -22,7 +22,7 @@ import "../components/board.js";
 
 class Play extends Element {
   static properties = {
-    place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true },
+    place: { attribute: false }, game: { attribute: false }, draft: { state: true }, hint: { state: true }, message: { state: true }, failure: { state: true },
     expected: { state: true }, unknown: { state: true }, sheet: { state: true }, confirming: { state: true }, flip: { state: true }, inviting: { state: true },
   };
 
@@ -51,6 +51,7 @@ class Play extends Element {
   clear() {
     this.hint = /** @type {any} */ (null);
     this.message = "";
+    /** What went wrong on the server or in the rules of the game; shown instead of the message. */ this.failure = "";
     this.expected = /** @type {any} */ (null);
     this.unknown = false; // Whether the analyst had no answer.
     this.confirming = false;
@@ -85,7 +86,7 @@ class Play extends Element {
         return undefined;
       }
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      this.explain(error);
       return undefined;
     }
     await this.fresh();
@@ -108,7 +109,7 @@ class Play extends Element {
       this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
       this.face(this.draft);
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      this.explain(error);
     }
     rename("play");
   }
@@ -143,6 +144,13 @@ class Play extends Element {
     rename("play", state.id);
   }
 
+  /** Show why something was not done. @param {any} error */
+  explain(error) {
+    const failed = error instanceof ApiError && error.isFailure;
+    this.failure = failed ? error.message : "";
+    this.message = failed ? "" : error.message;
+  }
+
   /** @param {string} event @param {any} detail */
   heard(event, detail) {
     if (event === "signed out") {
@@ -150,12 +158,12 @@ class Play extends Element {
       return;
     }
     if (event === "refused") {
-      this.message = detail;
+      this.explain(detail);
       return;
     }
     const { before, state } = detail;
     if (!before || before.position.ply !== state.position.ply) this.hint = null;
-    if (before) this.message = "";
+    if (before) this.message = this.failure = "";
     this.confirming = false;
     const last = state.moves[state.moves.length - 1];
     if (before && state.moves.length > before.moves.length) {
@@ -199,7 +207,7 @@ class Play extends Element {
   /** @param {CustomEvent} event */
   async move(event) {
     const { action, path, move } = event.detail;
-    this.message = "";
+    this.message = this.failure = "";
     this.hint = null;
     if (!this.state) {
       const ply = this.draft.position.ply;
@@ -215,6 +223,7 @@ class Play extends Element {
 
   /** @param {CustomEvent} event */
   refused(event) {
+    this.failure = "";
     this.message = event.detail.reason;
     sound("illegal");
   }
@@ -250,7 +259,7 @@ class Play extends Element {
       const hint = await api.hint(id, this.session.ply);
       if (this.state?.version === version) this.hint = { ...hint, explained: false };
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      this.explain(error);
     }
     this.asking = false;
     this.requestUpdate();
@@ -264,7 +273,7 @@ class Play extends Element {
       await this.session.open(state.id);
       this.began(state);
     } catch (error) {
-      this.message = /** @type {Error} */ (error).message;
+      this.explain(error);
     }
   }
 
@@ -293,7 +302,7 @@ class Play extends Element {
     if (state.status === "over") return ending(state);
     if (state.status === "waiting") return `Waiting for ${vacant(state, this.game.seat_names) ? "an opponent" : opponents(state)}`;
     const seat = state.seats[state.position.mover];
-    if (seat.kind === "agent") return `${seat.name} is thinking …`;
+    if (seat.kind === "agent") return state.problem ? `${seat.name} cannot move` : `${seat.name} is thinking …`;
     if (!own.includes(state.position.mover)) return `${seat.name} is to move`;
     return own.length > 1 ? `${seat.name === "You" ? this.game.seat_names[state.position.mover] : seat.name} to move` : "Your move";
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -84,7 +84,8 @@ async def review(
     session = await _line(parts, game, moves)
     spec = _spec(parts, session, agent, None)
     cost = simulations_of(spec)
-    return events(reviewed(parts, session, spec, afford=lambda: parts.limits.afford(asker, cost)))
+    found = reviewed(parts, session, spec, afford=lambda: parts.limits.afford(asker, cost))
+    return events(found, report=parts.report)
 
 
 @router.get("/explain", response_model=answers.ExplanationAnswer)
@@ -125,7 +126,7 @@ def _spec(parts: Context, session: Session, agent: str | None, simulations: int 
     return with_simulations(spec, simulations)
 
 
-def events(found: AsyncIterator[Event]) -> StreamingResponse:
+def events(found: AsyncIterator[Event], *, report: Callable[[Exception], str] = sentence) -> StreamingResponse:
     """Server-sent events; a refusal on the way is an event `error`, and ends the stream."""
 
     async def lines() -> AsyncIterator[str]:
@@ -133,6 +134,6 @@ def events(found: AsyncIterator[Event]) -> StreamingResponse:
             async for name, content in found:
                 yield f"event: {name}\ndata: {json.dumps(content)}\n\n"
         except TabiaError as error:
-            yield f"event: error\ndata: {json.dumps({'error': sentence(error)})}\n\n"
+            yield f"event: error\ndata: {json.dumps({'error': report(error)})}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

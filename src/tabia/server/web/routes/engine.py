@@ -18,7 +18,7 @@ from tabia.server.analysis import asking, katago
 from tabia.server.analysis.worker import Priority
 from tabia.server.catalog.agents import SIMULATIONS, simulations_of, with_simulations
 from tabia.server.catalog.versions import Chosen
-from tabia.server.errors import Refused, sentence
+from tabia.server.errors import Refused
 from tabia.server.play.lines import line, player_name
 from tabia.server.web import context, engine_answers
 from tabia.server.web.context import Context
@@ -91,7 +91,7 @@ async def _lines(
                 found = await asyncio.wrap_future(parts.worker.analyze(name, session))
                 yield json.dumps(katago.line(body.id, session, found, during_search=asked != spec)) + "\n"
     except TabiaError as error:
-        yield json.dumps({"id": body.id, "error": sentence(error)}) + "\n"
+        yield json.dumps({"id": body.id, "error": parts.report(error)}) + "\n"
 
 
 def _chosen(parts: Context, session: Session, body: EngineBody) -> tuple[Chosen, str]:
