@@ -51,8 +51,9 @@ def _pays() -> bool:
 
 
 def _is_plain(player: TreeSearchPlayer) -> bool:
-    """Whether the search does the same in every call: no clock, no tree of the move before, one leaf per step."""
-    return player.seconds is None and not player.until_agreed and not player.reuse_tree and player.search.leaves == 1
+    """Whether each call runs all simulations anew, one leaf per step: no clock, no early stop, no kept tree."""
+    stops_early = player.seconds is not None or player.until_agreed or player.whole_search != player.search
+    return not stops_early and not player.reuse_tree and player.search.leaves == 1
 
 
 def _fits(player: TreeSearchPlayer, positions: int) -> bool:
@@ -71,8 +72,9 @@ class ByHalf:
 
     def __call__(self, parameters: tuple[Any, Any], states: State, key: Array) -> Evaluation:
         middle = jax.tree.leaves(states)[0].shape[0] // 2
-        first, second = (jax.tree.map(partial(_part, half), states) for half in (slice(middle), slice(middle, None)))
-        found = [self.evaluate(parameters[0], first, key), self.evaluate(parameters[1], second, key)]
+        halves = [jax.tree.map(partial(_part, half), states) for half in (slice(middle), slice(middle, None))]
+        keys = jax.random.split(key)  # with one key the rollouts of both halves would be the same
+        found = [self.evaluate(*given) for given in zip(parameters, halves, keys, strict=True)]
         return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *found)
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
