@@ -48,6 +48,7 @@ def test_parameters_are_read(id: str, game: Connect) -> None:
         ("", "There is no game ''"),
         ("go", "Did you mean pgx:go_19x19 or pgx:go_9x9?"),
         ("bridge", "Known: tictactoe, connect4"),
+        ("pgx ", "pgx has no game ''"),
         ("connect4:rows=7", "connect4 takes no parameter 'rows'"),
         ("connect:row=6", "connect takes no parameter 'row'. Did you mean rows"),
         ("tictactoe:size=4", "tictactoe takes no parameter 'size'"),

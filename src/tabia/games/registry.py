@@ -73,8 +73,9 @@ def make(id: str) -> Game:
         game = load(f"{path}.py", name, texts)
     else:
         library, _, rest = id.partition(":")
-        if library.strip() not in (*_OWN, *_LIBRARIES):
-            raise _unknown(library.strip(), rest)
+        library = library.strip()
+        if library not in (*_OWN, *_LIBRARIES):
+            raise _unknown(library, rest)
         name, texts = _split(rest if library in _LIBRARIES else id)
         history = _number(texts.pop("history", "1"), "history")
         parameters = {key: value if key in _WORDS else _number(value, key) for key, value in texts.items()}
