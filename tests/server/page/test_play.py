@@ -266,6 +266,18 @@ def test_the_game_of_the_command_line_opens_also_where_another_was_played(look: 
     again.page.wait_for_selector(f'.play[data-game="{connect4}"]')
 
 
+def test_a_failure_is_shown_until_there_is_something_else_to_say(look: Look, server: Server) -> None:
+    screen = look().open_game(server.game("tictactoe", (None, RANDOM)))
+    failed = {"status": 500, "json": {"detail": "It failed."}}
+    screen.page.route("**/moves", lambda request: request.fulfill(**failed), times=1)
+    screen.cell(4).click()
+    screen.wait_until("It failed.", ".center .line.bad")
+    screen.page.keyboard.press("h")
+    screen.wait_until("Look at", ".center .line")
+    assert screen.page.locator(".center .line.bad").count() == 0
+    screen.play("b2")
+
+
 @pytest.mark.long
 def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
     server = Server(tmp_path, games=("tictactoe",))

@@ -128,7 +128,7 @@ export class OnlinePlay {
   /** @param {any} state */
   async copyLink(state) {
     const link = this.link(state);
-    this.view.message = (await copied(link)) ? "The link is copied. Send it to the person you want to play with." : "Copy the link from the box.";
+    this.view.say((await copied(link)) ? "The link is copied. Send it to the person you want to play with." : "Copy the link from the box.");
   }
 
   /** @param {any} state */

@@ -90,7 +90,7 @@ class Play extends Element {
       return undefined;
     }
     await this.fresh();
-    if (place.id) this.message = isShared() ? "There is no such game here, or it is private. The board is ready for a new one." : "This game is not here any more. The board is ready for a new one.";
+    if (place.id) this.say(isShared() ? "There is no such game here, or it is private. The board is ready for a new one." : "This game is not here any more. The board is ready for a new one.");
     return undefined;
   }
 
@@ -144,6 +144,12 @@ class Play extends Element {
     rename("play", state.id);
   }
 
+  /** Show a sentence, instead of what went wrong before. @param {string} message */
+  say(message) {
+    this.failure = "";
+    this.message = message;
+  }
+
   /** Show why something was not done. @param {any} error */
   explain(error) {
     const failed = error instanceof ApiError && error.isFailure;
@@ -163,7 +169,7 @@ class Play extends Element {
     }
     const { before, state } = detail;
     if (!before || before.position.ply !== state.position.ply) this.hint = null;
-    if (before) this.message = this.failure = "";
+    if (before) this.say("");
     this.confirming = false;
     const last = state.moves[state.moves.length - 1];
     if (before && state.moves.length > before.moves.length) {
@@ -207,7 +213,7 @@ class Play extends Element {
   /** @param {CustomEvent} event */
   async move(event) {
     const { action, path, move } = event.detail;
-    this.message = this.failure = "";
+    this.say("");
     this.hint = null;
     if (!this.state) {
       const ply = this.draft.position.ply;
@@ -223,8 +229,7 @@ class Play extends Element {
 
   /** @param {CustomEvent} event */
   refused(event) {
-    this.failure = "";
-    this.message = event.detail.reason;
+    this.say(event.detail.reason);
     sound("illegal");
   }
 
@@ -257,7 +262,10 @@ class Play extends Element {
     this.requestUpdate();
     try {
       const hint = await api.hint(id, this.session.ply);
-      if (this.state?.version === version) this.hint = { ...hint, explained: false };
+      if (this.state?.version === version) {
+        this.say("");
+        this.hint = { ...hint, explained: false };
+      }
     } catch (error) {
       this.explain(error);
     }
@@ -287,13 +295,13 @@ class Play extends Element {
     const seats = state.seats.flatMap((/** @type {any} */ seat, /** @type {number} */ index) => (seat.kind === "agent" ? [index] : []));
     let changed = /** @type {any} */ (null);
     for (const seat of seats) changed = await this.session.send("level", { seat, agent });
-    if (changed) this.message = `${changed.seats[seats[0]].name} plays from now on.`;
+    if (changed) this.say(`${changed.seats[seats[0]].name} plays from now on.`);
   }
 
   async share() {
     const { state } = this;
     const link = shareLink(state.game, state.moves.map((/** @type {any} */ move) => move.move));
-    this.message = (await copied(link)) ? "The link is copied." : link;
+    this.say((await copied(link)) ? "The link is copied." : link);
   }
 
   /** The state in words. @param {any} state */
@@ -318,7 +326,7 @@ class Play extends Element {
     return html`<div class="play ${shown && isFair(shown) ? "fair" : ""} ${shown?.join ? "inviting" : ""}" data-ply=${position?.ply ?? ""} data-status=${shown?.status ?? "ready"} data-game=${shown?.id ?? ""}>
       <div class="side ${this.sheet ? "sheet" : ""}">
         <button class="square quiet sheet-close" aria-label="Close" @click=${() => { this.sheet = false; }}>${icon("close")}</button>
-        ${onlineSide(this, shown, () => setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.message = "This counts from the next game on."; }))}</div>
+        ${onlineSide(this, shown, () => setup(game, (level) => { this.sheet = false; this.chooseLevel(level); }, () => { if (!this.state) this.fresh(); else this.say("This counts from the next game on."); }))}</div>
       <section class="center" aria-label="Board">
         ${statusLine(this, shown, position, seats)}
         ${invitation(this, shown)}${strip(shown, "top", look)}
