@@ -278,6 +278,28 @@ def test_a_failure_is_shown_until_there_is_something_else_to_say(look: Look, ser
     screen.play("b2")
 
 
+def test_a_lost_connection_is_made_again(look: Look, server: Server) -> None:
+    screen, sockets, reachable = look(), list[Any](), True
+
+    def connect(socket: Any) -> None:
+        sockets.append(socket)
+        if reachable:
+            socket.connect_to_server()
+        else:
+            socket.close()
+
+    screen.page.route_web_socket("**/live", connect)
+    screen.open_game(server.game("tictactoe", (None, None)))
+    screen.wait_for_turn()
+    reachable = False
+    sockets[0].close()
+    screen.wait_until("Reconnecting", ".center .line.bad")
+    server.post(f"games/{screen.id}/moves", {"ply": 0, "action": 4})  # meanwhile, on another screen
+    reachable = True
+    screen.page.wait_for_selector('.play[data-ply="1"]')
+    screen.page.wait_for_selector(".center .line.blank")
+
+
 @pytest.mark.long
 def test_a_killed_server_continues_the_game(look: Look, tmp_path: Path) -> None:
     server = Server(tmp_path, games=("tictactoe",))
