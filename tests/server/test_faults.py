@@ -14,6 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from tabia.games import Session, make
 from tabia.games.adapters.host import HostGame
+from tabia.games.errors import RulesError
 from tabia.players import make as make_player
 from tabia.server import faults
 from tabia.server.accounts.accounts import AccountOptions
@@ -178,6 +179,16 @@ def broken(monkeypatch: pytest.MonkeyPatch, game: Any, taken: list[int]) -> None
 
     monkeypatch.setattr(game.rules, "apply", apply)
     game.objects._kept.clear()
+
+
+def test_a_mistake_is_logged_once_also_where_its_line_is_cut_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for first in (1, 2):
+        faults.report(RulesError(f"rare.py, class Dom: apply(5) raised, after moves {first}{' 3' * 1000}."))
+    assert len(logged(caplog)) == 1
+    faults.report(RulesError("rare.py, class Dom: is_over() raised, after moves 1."))
+    assert len(logged(caplog)) == 2
 
 
 def test_a_server_for_several_people_does_not_name_the_file(

@@ -12,7 +12,7 @@ from tabia.server.errors import sentence
 HIDDEN = "The rules of this game failed here; the log of the server says why."
 _log = logging.getLogger("tabia.server")
 _LONGEST = 1000  # characters of a line
-_POSITION = re.compile(r"\(\d+\)|, after moves [\d ]+\.$|, at the start\.$")
+_POSITION = re.compile(r"\(\d+\)|, after moves [\d ]+\.?$|, at the start\.$")
 _MOST = 1024  # mistakes that are remembered
 _logged: set[str] = set()
 
