@@ -205,7 +205,7 @@ def max_n_values(fields: tuple[int, ...], mover: int, length: int = 10) -> set[t
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("transpositions", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.parametrize("transpositions", [False, True])
 def test_proofs_survive_tree_reuse(transpositions: bool) -> None:
     """With room for few nodes, most are dropped; what remains proven is still true."""
     game, _ = GAMES["connect3"]

@@ -55,7 +55,7 @@ def test_what_is_packed_is_unpacked() -> None:
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd", "muon"])
 def test_optimizers_change_packed_parameters_alike(optimizer: str) -> None:
-    """Over three steps, of which the first is packed, and with a state that is unpacked and packed in between."""
+    """In each of three steps, the updates and the state after it are those of parameters that are not packed."""
     transform = make_optimizer(LearnerSettings(optimizer=optimizer, weight_decay=0.1, gradient_clip=1.0))
     params = _tree(jax.random.key(0))
     packing, state = Packing.of(params), transform.init(params)

@@ -47,7 +47,7 @@ class Packing:
     def pack(self, tree: Tree) -> Packed:
         """The arrays of a tree by group."""
         found: dict[str, list[Array]] = {}
-        for group, leaf in zip(self.groups, self._leaves(tree), strict=True):
+        for group, leaf in zip(self.groups, jax.tree.leaves(tree, is_leaf=_is_masked), strict=True):
             found.setdefault(group, []).append(leaf)
         vectors = {VECTORS: _joined(found.pop(VECTORS))} if VECTORS in found else {}
         return {group: {KERNELS: _stacked(leaves)} for group, leaves in found.items()} | vectors
@@ -78,9 +78,6 @@ class Packing:
 
     def _is_packed(self, part: Any) -> bool:
         return isinstance(part, dict) and part.keys() == set(self.groups)
-
-    def _leaves(self, tree: Tree) -> Sequence[Any]:
-        return jax.tree.leaves(tree, is_leaf=_is_masked)
 
 
 class Plain:

@@ -65,13 +65,13 @@ def learn_counted(
     """Steps in one program whose number is an argument."""
     loop = _Loop(learner, PackedVariables.of(train_state.variables))
     losses = jax.eval_shape(partial(learn_step, learner), train_state, source, key, first, learning_rate)[1]
-    names, structure = jax.tree.flatten(losses)
+    leaves, structure = jax.tree.flatten(losses)
 
     def step(index: Array, carry: tuple[_Carry, Array]) -> tuple[_Carry, Array]:
         after, losses = loop.step(carry[0], source, key, index, learning_rate)
         return after, carry[1] + jnp.stack(jax.tree.leaves(losses))
 
-    carry, total = jax.lax.fori_loop(first, first + count, step, (loop.enter(train_state), jnp.zeros(len(names))))
+    carry, total = jax.lax.fori_loop(first, first + count, step, (loop.enter(train_state), jnp.zeros(len(leaves))))
     return loop.leave(carry), jax.tree.unflatten(structure, total / count)
 
 
