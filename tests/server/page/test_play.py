@@ -266,6 +266,22 @@ def test_the_game_of_the_command_line_opens_also_where_another_was_played(look: 
     again.page.wait_for_selector(f'.play[data-game="{connect4}"]')
 
 
+def test_a_board_that_is_set_up_late_does_not_call_the_reader_back(look: Look, server: Server) -> None:
+    screen, held = look(), list[Any]()
+    screen.page.route("**/api/v1/position?*", lambda request: held.extend([request]), times=1)
+    screen.open("#/play?g=tictactoe")
+    while not held:
+        screen.page.wait_for_timeout(10)
+    screen.page.evaluate("location.hash = '#/learn'")
+    screen.page.wait_for_selector("tabia-learn h2")
+    with screen.page.expect_response("**/api/v1/position?*") as answer:
+        held[0].continue_()
+    answer.value.finished()
+    for _ in range(10):  # turns of the page's loop, in which it takes the answer
+        screen.page.evaluate("new Promise(requestAnimationFrame)")
+    assert screen.page.evaluate("location.hash") == "#/learn"
+
+
 def test_a_failure_is_shown_until_there_is_something_else_to_say(look: Look, server: Server) -> None:
     screen = look().open_game(server.game("tictactoe", (None, RANDOM)))
     failed = {"status": 500, "json": {"detail": "It failed."}}
