@@ -167,12 +167,15 @@ def test_recipes_are_measured_and_finished_runs_kept(tmp_path: Path) -> None:
 
 
 def test_moves_are_measured_for_every_way_to_evaluate() -> None:
-    words = ["bench", "moves", "connect4-laptop", "--batch", "2", "--simulations", "4", "--repeats", "1", "--json"]
+    words = ["bench", "moves", "connect4-laptop", "--batch", "2", "--simulations", "4", "--moves", "3"]
+    words += ["--repeats", "1", "--json"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [row["evaluation"] for row in rows] == ["plain convolutions", "default", "int8"]
+    assert [row["evaluation"] for row in rows] == ["plain convolutions", "default", "int8, no cache", "int8"]
     assert rows[0]["ratio"] == rows[0]["cpu_ratio"] == 1.0
     for row in rows:
         assert row["ratio"] == pytest.approx(row["moves"] / rows[0]["moves"])
         assert row["cpu_ratio"] == pytest.approx(rows[0]["cpu"] / row["cpu"])
+    assert [row["hits"] is None for row in rows] == [True, True, True, False]
+    assert 0 <= rows[-1]["hits"] < 1

@@ -18,6 +18,8 @@ from tabia.players.network import NetworkPlayer
 from tabia.players.quantizing import compare
 from tabia.players.runs import Agent
 from tabia.players.spec import PlayerError
+from tabia.players.tree_search import AlphaZeroPlayer
+from tabia.search.evaluators import step
 
 SPEC = "network:connect4-laptop,int8=true"
 
@@ -46,6 +48,25 @@ def test_compiled_programs_give_the_outputs_of_the_session(player: NetworkPlayer
     choice = player.choose(states, jax.random.key(0))
     assert choice.values is not None
     np.testing.assert_array_equal(choice.values, found[1])  # seat 0 moves
+
+
+def test_a_search_is_the_same_with_evaluations_of_earlier_moves_in_the_cache() -> None:
+    game = games.make("connect4")
+    player = players.make("az:connect4-laptop,simulations=16,int8=true", game)
+    assert isinstance(player, AlphaZeroPlayer) and player._quantized is not None
+    cache, states, found = player._quantized.cache, jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2)), []
+    for clear in (True, False):
+        now = states
+        cache.clear()
+        for ply in range(6):
+            if clear:
+                cache.clear()
+            choice = player.choose(now, jax.random.key(ply))
+            now = step(game, now, choice.actions, jax.random.key(ply))
+            found.append(jax.device_get((choice.actions, choice.visits, choice.values)))
+    for one, other in zip(found[:6], found[6:], strict=True):
+        jax.tree.map(np.testing.assert_array_equal, one, other)
+    assert cache.hits > 0.1 * cache.lookups
 
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

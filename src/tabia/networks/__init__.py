@@ -12,6 +12,7 @@ passes, network     a pass of a batch through all parts; the network for one gam
 widening            more filters and blocks for the same function
 winograd            convolutions with fewer products, on CPUs
 int8, quantize      networks and tensors in 8 bits; onnx_graph and onnx_int8 write the graphs
+evaluation_cache    evaluations kept on the host
 manifest, weights   weights in files
 summary, picture    a network as a table and as an SVG
 """

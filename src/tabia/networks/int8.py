@@ -4,7 +4,8 @@
     logits, values = Int8Forward(network)(quantized.handle, observations)      # inside any jit
 
 The program that JAX compiles calls back to the host with the observations and a handle, and the host finds the session
-of that handle. So networks of one shape share their programs, whatever their weights.
+of that handle. So networks of one shape share their programs, whatever their weights. The host also keeps evaluations,
+because a search visits many positions of the search before it again.
 Axis letters: B batch, H rows, W columns, C planes, A actions, P seats.
 """
 
@@ -25,6 +26,7 @@ import numpy as np
 from jax import Array
 
 from tabia.networks.errors import NetworkError
+from tabia.networks.evaluation_cache import DEFAULT_BYTES, EvaluationCache
 from tabia.networks.layers import Folded
 from tabia.networks.network import Network
 
@@ -59,12 +61,22 @@ class Session:
 class Int8Network:
     """The weights of a network in 8 bits; `ranges` are those of the tensors that `measuring_session` reports."""
 
-    def __init__(self, network: Network, folded: Folded, ranges: Sequence[tuple[float, float]]) -> None:
+    def __init__(
+        self,
+        network: Network,
+        folded: Folded,
+        ranges: Sequence[tuple[float, float]],
+        *,
+        cache_bytes: int = DEFAULT_BYTES,
+    ) -> None:
         _library()
         from tabia.networks.onnx_graph import to_model
         from tabia.networks.onnx_int8 import Int8Pass
 
         self._session = Session(to_model(network, Int8Pass(folded, ranges)))
+        self._actions = network.num_actions
+        self.cache = EvaluationCache(network.num_actions + network.num_players, max_bytes=cache_bytes)
+        """Evaluations by what the network was shown."""
         number = next(_handles)
         _networks[number] = self
         self.handle = jnp.int32(number)
@@ -72,8 +84,12 @@ class Int8Network:
 
     def evaluate(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits [B, A] and values [B, P] for observations [B, H, W, C]."""
+        rows = self.cache.evaluate(observations, self._run)
+        return rows[:, : self._actions], rows[:, self._actions :]
+
+    def _run(self, observations: np.ndarray) -> np.ndarray:
         logits, values = self._session.run(observations)
-        return logits, np.clip(values, -1.0, 1.0)
+        return np.concatenate([logits, np.clip(values, -1.0, 1.0)], axis=-1)
 
 
 def measuring_session(network: Network, folded: Folded) -> Session:
