@@ -75,6 +75,12 @@ def test_unsafe_options_are_refused_in_one_sentence(name: str) -> None:
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_8_bits_without_their_library_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(TabiaError, match=r"install tabia\[onnx\]\.$"):
+        check(Options(int8=True))
+
+
 def test_the_command_exits_with_2_and_one_line(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--data", str(tmp_path / "data")])
     assert found.exit_code == 2 and not found.stdout

@@ -42,7 +42,7 @@ class Session:
     """A model in ONNX Runtime, on all cores that this process may use."""
 
     def __init__(self, model: ModelProto) -> None:
-        onnxruntime = _library()
+        onnxruntime = require_library()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
         # Threads that wait actively would take the cores from the compiled program between two calls.
@@ -69,7 +69,7 @@ class Int8Network:
         *,
         cache_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        _library()
+        require_library()
         from tabia.networks.onnx_graph import to_model
         from tabia.networks.onnx_int8 import Int8Pass
 
@@ -94,7 +94,7 @@ class Int8Network:
 
 def measuring_session(network: Network, folded: Folded) -> Session:
     """The network in float32; its scalars are the least and the largest number of each tensor to quantize, in turn."""
-    _library()
+    require_library()
     from tabia.networks.onnx_graph import to_model
     from tabia.networks.onnx_int8 import RangePass, has_int8
 
@@ -134,7 +134,8 @@ def _evaluate(shape: tuple[int, int, int], sent: Array) -> np.ndarray:
     return np.concatenate(network.evaluate(numbers[:-1].reshape(-1, *shape)), axis=-1)
 
 
-def _library() -> ModuleType:
+def require_library() -> ModuleType:
+    """ONNX Runtime; raises NetworkError where it is not installed."""
     try:
         import onnx  # noqa: F401
         import onnxruntime

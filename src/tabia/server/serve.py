@@ -25,6 +25,7 @@ from tabia.core import files
 from tabia.core.errors import TabiaError
 from tabia.core.locks import FileLock
 from tabia.core.text import quote
+from tabia.networks.int8 import require_library
 from tabia.server.accounts.accounts import AccountOptions
 from tabia.server.catalog.catalog import Allowed
 from tabia.server.launch import LOCK, RUNNING, Server, bind
@@ -64,6 +65,7 @@ class Options:
     agents: tuple[str, ...] = ()
     invite_only: bool = False
     address_limit: int = 1200
+    int8: bool = False
     runs: Path = Path("runs")
     data: Path | None = None
 
@@ -97,6 +99,8 @@ def check(options: Options) -> Reach:
         )
     if address.is_unspecified and not options.domains:
         raise TabiaError(f"{options.host} means every address: name the host that people open with --domain.")
+    if options.int8:
+        require_library()
     own = f"[{address}]" if address.version == 6 else str(address)
     names = tuple(_domain(name) for name in options.domains)
     scheme = "https" if has_tls or options.proxy else "http"
@@ -157,6 +161,7 @@ class Serving:
             people=AccountOptions(secure=self._reach.edge.secure, invite_only=options.invite_only),
             limits=Limits(rates(options.address_limit)),
             allowed=Allowed(shown=not options.games, agents=options.agents or ("*",)),
+            int8=options.int8,
         )
         listening = self._listen()
         port = listening.getsockname()[1]

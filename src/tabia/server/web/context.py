@@ -17,6 +17,7 @@ from tabia.players import make as make_player
 from tabia.server import faults
 from tabia.server.accounts.accounts import AccountOptions, Accounts
 from tabia.server.accounts.visitor import Visitor, owner
+from tabia.server.analysis.int8 import make_int8
 from tabia.server.analysis.worker import Worker
 from tabia.server.catalog.catalog import EVERYTHING, Allowed, Catalog
 from tabia.server.clock import Clock
@@ -72,17 +73,19 @@ def make_context(
     clock: Clock | None = None,
     limits: Limits | None = None,
     allowed: Allowed = EVERYTHING,
+    int8: bool = False,
 ) -> Context:
     """The parts for the games an operator allows; `data` is a directory or the URL of a database.
 
-    With `people` the server is shared; without, it is for the person at this computer.
+    With `people` the server is shared; without, it is for the person at this computer. With `int8` networks are
+    evaluated in 8 bits where they can be.
     """
     directory = Runs(runs, allowed=training)
     catalog = Catalog(games, runs=directory, allowed=allowed)
 
     def make(name: str) -> Player:
         game, _, spec = name.partition("\t")
-        return make_player(spec, catalog.game(game).game)
+        return (make_int8 if int8 else make_player)(spec, catalog.game(game).game)
 
     worker = Worker(make) if sizes is None else Worker(make, sizes=sizes)
     store, clock = Store(data), clock or Clock()
