@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,4 +50,6 @@ def test_rules_that_fail_are_an_error_on_the_page_and_one_line_in_the_terminal(
 
     printed = (faulty.folder / "log.txt").read_text().splitlines()
     assert printed[0].startswith("Tabia is at ")
-    assert printed[1:] == [f"{place}: apply(5) {raised} 7 3."]
+    # The search that warms up at the start may be the first to meet the mistake.
+    assert len(printed) == 2
+    assert re.fullmatch(rf"{re.escape(place)}: apply\(\d+\) {re.escape(raised)} 7 [34]\.", printed[1])
