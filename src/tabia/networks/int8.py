@@ -32,30 +32,37 @@ from tabia.networks.network import Network
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+    from onnxruntime import InferenceSession
 
 _LOG_ERRORS = 3
+_FEW = 2  # positions, for which waking a second thread takes longer than it saves
+_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 _handles = itertools.count()
 _networks: WeakValueDictionary[int, Int8Network] = WeakValueDictionary()
 
 
 class Session:
-    """A model in ONNX Runtime, on all cores that this process may use."""
+    """A model in ONNX Runtime: a few positions on one core, more on all cores that this process may use."""
 
     def __init__(self, model: ModelProto) -> None:
-        onnxruntime = require_library()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-        # Threads that wait actively would take the cores from the compiled program between two calls.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = _LOG_ERRORS
-        self._session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        serialized, cores = model.SerializeToString(), len(os.sched_getaffinity(0)) if _HAS_AFFINITY else 0
+        self._few, self._many = _session(serialized, threads=1), _session(serialized, threads=cores)
 
     def run(self, observations: np.ndarray) -> list[np.ndarray]:
         """Logits [B, A], values [B, P], and the model's scalars, for observations [B, H, W, C]."""
-        found: list[np.ndarray] = self._session.run(None, {"observation": observations})
+        session = self._few if len(observations) <= _FEW else self._many
+        found: list[np.ndarray] = session.run(None, {"observation": observations})
         return found
+
+
+def _session(model: bytes, *, threads: int) -> InferenceSession:
+    onnxruntime = require_library()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # Threads that wait actively would take the cores from the compiled program between two calls.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _LOG_ERRORS
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class Int8Network:
