@@ -11,6 +11,7 @@ import pytest
 from jax import Array
 from jax.typing import DTypeLike
 
+from tabia.core import devices
 from tabia.networks import Folded, Network
 from tabia.networks import network as networks
 from tabia.networks.layers import POINTS, without_points
@@ -48,6 +49,7 @@ def forward(network: Network, folded: Folded, observations: Array) -> tuple[Arra
 def test_networks_give_the_same_outputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = ZOO[name]
     monkeypatch.setattr(networks, "LEAST_FILTERS", 2)
+    monkeypatch.setattr(devices, "cores", lambda: 2)
     prepared = network.prepare(network.fold(trained(network)))
     assert [POINTS in leaves for leaves in prepared.values()].count(True) == sum(
         fits(layer.window) and layer.inputs >= 2 for layer in network.layers
@@ -58,8 +60,9 @@ def test_networks_give_the_same_outputs(name: str, monkeypatch: pytest.MonkeyPat
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
 
 
-def test_is_for_wide_float32_networks_and_batches_that_it_speeds_up() -> None:
+def test_is_for_wide_float32_networks_few_cores_and_batches_that_it_speeds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     network = Network(tower(32, 1), (6, 7, 2), 7, 2)
+    monkeypatch.setattr(devices, "cores", lambda: 2)
 
     def prepared(dtype: DTypeLike) -> Folded:
         return jax.eval_shape(lambda: network.prepare(network.fold(network.init(jax.random.key(0)), dtype)))
@@ -67,4 +70,6 @@ def test_is_for_wide_float32_networks_and_batches_that_it_speeds_up() -> None:
     wide = [name for name, leaves in prepared(jnp.float32).items() if POINTS in leaves]
     assert wide == ["block1.first", "block1.second"]
     assert not any(POINTS in leaves for leaves in prepared(jnp.bfloat16).values())
+    monkeypatch.setattr(devices, "cores", lambda: 3)
+    assert not any(POINTS in leaves for leaves in prepared(jnp.float32).values())
     assert [chunk_size(batch) for batch in (1, 7, 8, 33, 64, 67)] == [0, 0, 8, 11, 32, 0]

@@ -18,6 +18,7 @@ import numpy as np
 
 from tabia import __version__
 from tabia.cluster.chunks import Chunk, Task, pack, unpack
+from tabia.core import devices
 from tabia.core.errors import TabiaError
 from tabia.games import identity, make
 from tabia.networks import Variables
@@ -79,12 +80,8 @@ def use_platform(platform: str, sharing: int = 1) -> None:
     if platform:
         jax.config.update("jax_platforms", platform)
     if platform == "cpu" and sharing > 1:
-        os.environ.setdefault("NPROC", str(max(1, _cores() // sharing)))  # read by XLA: the size of its thread pool
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        # The size of XLA's thread pool.
+        os.environ.setdefault("NPROC", str(max(1, devices.cores() // sharing)))
 
 
 def identify(games: tuple[str, ...]) -> Identity:

@@ -10,6 +10,7 @@ belong to the process, not to a thread. Without `using`, everything runs on JAX'
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
@@ -118,6 +119,11 @@ def check_divisible(setting: str, amount: int) -> None:
         f"{setting}={amount} cannot be split evenly over {number} devices. Set {setting} to "
         f"{' or '.join(map(str, near))}, or use --devices {fewer}."
     )
+
+
+def cores() -> int:
+    """The CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def describe() -> str:

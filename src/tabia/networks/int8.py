@@ -12,7 +12,6 @@ Axis letters: B batch, H rows, W columns, C planes, A actions, P seats.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.core import devices
 from tabia.networks.errors import NetworkError
 from tabia.networks.evaluation_cache import DEFAULT_BYTES, EvaluationCache
 from tabia.networks.layers import Folded
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _LOG_ERRORS = 3
 _FEW = 2  # positions, for which waking a second thread takes longer than it saves
-_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 _handles = itertools.count()
 _networks: WeakValueDictionary[int, Int8Network] = WeakValueDictionary()
 
@@ -45,8 +44,8 @@ class Session:
     """A model in ONNX Runtime: a few positions on one core, more on all cores that this process may use."""
 
     def __init__(self, model: ModelProto) -> None:
-        serialized, cores = model.SerializeToString(), len(os.sched_getaffinity(0)) if _HAS_AFFINITY else 0
-        self._few, self._many = _session(serialized, threads=1), _session(serialized, threads=cores)
+        serialized = model.SerializeToString()
+        self._few, self._many = _session(serialized, threads=1), _session(serialized, threads=devices.cores())
 
     def run(self, observations: np.ndarray) -> list[np.ndarray]:
         """Logits [B, A], values [B, P], and the model's scalars, for observations [B, H, W, C]."""

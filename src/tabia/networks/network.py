@@ -24,6 +24,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from tabia.core import devices
 from tabia.games.game import Game, State
 from tabia.networks.blocks import Block, make_trunk
 from tabia.networks.config import NetworkConfig
@@ -38,6 +39,8 @@ from tabia.networks.winograd import chunk_size, fits, points_bytes, transform_ke
 
 LEAST_FILTERS = 32
 """On CPUs Winograd's method is used for convolutions with at least so many inputs and outputs."""
+MOST_CORES = 2
+"""With more cores plain convolutions are faster, because the small products of Winograd's method keep few busy."""
 _MOST_BYTES = 2**28  # of all points; they take up to eight times the memory of the kernels
 _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
@@ -164,6 +167,8 @@ class Network:
     def prepare(self, folded: Folded) -> Folded:
         """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method."""
         if jax.default_backend() != "cpu" or jax.device_count() > 1:  # chunks of a split batch would be exchanged
+            return folded
+        if devices.cores() > MOST_CORES:
             return folded
         if not all(layer.is_plain for layer in self.layers):
             return folded
