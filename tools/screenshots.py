@@ -19,6 +19,7 @@ SIZES = {"laptop": (1280, 720), "phone": (360, 640)}
 THEMES = ("light", "dark")
 LOST = "4 4 3 2 5 6 3 3 4 5 5 3 2 2 5 5 6 6 6 6 4"  # Connect 4, red to move, about even
 RANDOM = "classical:random"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 
 
 class Server:
@@ -94,7 +95,9 @@ def main() -> None:
     places = {name: place for name, place in views(server).items() if options.only in name}
     options.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=next(filter(None, map(shutil.which, BROWSERS)), None), args=["--no-sandbox"]
+        )
         for size, (width, height) in SIZES.items():
             for theme in THEMES:
                 viewport = {"width": width, "height": height}
