@@ -41,6 +41,10 @@ class Board:
         """Change the start so that seat 0 moves first."""
         return state
 
+    def step(self, library: Any, state: State, action: Array, key: Any) -> State:
+        """The state after a legal action; its legal actions do not matter once the game is over."""
+        return library.step(state, action, key)
+
     def legal(self, state: State) -> Array:
         """The legal actions: none after the end, where pgx allows all."""
         return state.legal_action_mask & ~self.over(state)
