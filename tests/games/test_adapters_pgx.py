@@ -11,7 +11,7 @@ import pytest
 
 from tabia.games import GameError, IllegalMove, laws, make
 from tabia.games.adapters import pgx as adapter
-from tabia.games.adapters import pgx_gardner
+from tabia.games.adapters import pgx_gardner, pgx_go
 from tabia.games.session import Session
 
 pgx = pytest.importorskip("pgx")
@@ -111,6 +111,35 @@ def test_gardner_chess_has_the_legal_moves_of_pgx():
         apart, running = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), lanes))
     assert int(running.sum()) > 50 * lanes
     assert not apart.any()
+
+
+@pytest.mark.parametrize("size", [9, 19])
+def test_areas_of_go_are_those_of_pgx(size):
+    from pgx._src.games import go
+
+    def counted(board):
+        return go._count_scores(go.GameState(board=board), size)
+
+    lots, boards = np.random.default_rng(0), []
+    for stones in np.linspace(0.02, 0.6, 120):
+        boards.append(lots.choice([0, 1, -1], (size, size), p=[1 - stones, stones * 0.9, stones * 0.1]))
+    snake, spiral = (np.zeros((size, size), int) for _ in range(2))
+    snake[:, 1::2] = 1
+    snake[0, 1::4] = snake[-1, 3::4] = 0
+    for ring in range(1, size // 2, 2):
+        spiral[ring : size - ring, ring] = spiral[ring : size - ring, -1 - ring] = 1
+        spiral[ring, ring : size - ring] = spiral[-1 - ring, ring : size - ring] = 1
+        spiral[ring, ring + 1] = 0
+    for walls in (snake, snake.T, spiral):
+        boards += [
+            np.where(np.arange(size * size).reshape(size, size) == cell, -1, walls) for cell in (0, size * size - 1)
+        ]
+        boards.append(walls)
+    found = jnp.asarray(np.array(boards).reshape(len(boards), -1))
+    with jax.numpy_rank_promotion("allow"):
+        expected = jax.jit(jax.vmap(counted))(found)
+    ours = jax.jit(jax.vmap(lambda board: jnp.stack(pgx_go.areas(board, size))))(found)
+    np.testing.assert_array_equal(ours, expected)
 
 
 def test_states_hold_no_observation_and_histories_in_bytes():
