@@ -36,11 +36,10 @@ from tabia.core import files  # noqa: E402
 from tabia.networks import weights  # noqa: E402
 from tabia.players.runs import WEIGHTS, steps  # noqa: E402
 from tabia.training.config import recipes  # noqa: E402
-from tabia.training.config.toml import with_assignments  # noqa: E402
 from tabia.training.report.report import write_report  # noqa: E402
 from tabia.training.run.directory import RunDirectory  # noqa: E402
 
-BRIEF = ("evaluation.games=0", "checkpoints.resumable=0", "checkpoints.minutes=2", "checkpoints.every=1000000000")
+BRIEF = ("evaluation.games=0", "checkpoints.resumable=0", "checkpoints.minutes=2", "checkpoints.every=1000000")
 SHARE = 0.9  # of the device's memory, for all runs together
 MARGIN = 60.0  # seconds after its minutes in which a run must have ended
 LOG = "train.log"
@@ -78,12 +77,11 @@ def train_and_pack(recipe: str, *, words: argparse.Namespace, folder: Path) -> b
 
 def train(recipe: str, run: Path, words: argparse.Namespace) -> int:
     """Run `tabia train`, and stop it if it lasts too long; its exit status."""
-    settings = [*BRIEF, *words.set]
-    config = with_assignments(recipes.load(recipe).config(), settings)
+    config = recipes.load(recipe).config()
     minutes = config.minutes if words.minutes is None else words.minutes
     command = [sys.executable, "-m", "tabia", "train", config.game, "--recipe", recipe, "--out", str(run)]
     command += ["--seed", str(words.seed), "--minutes", str(minutes)]
-    command += [word for setting in settings for word in ("--set", setting)]
+    command += [word for setting in (*BRIEF, *words.set) for word in ("--set", setting)]
     environment = dict(ENVIRONMENT)
     if words.together > 1:
         environment.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{SHARE / words.together:.3f}")

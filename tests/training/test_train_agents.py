@@ -48,8 +48,8 @@ def test_runs_come_back_as_small_files(tool: ModuleType, tmp_path: Path, capfd: 
 
 
 def test_a_run_that_fails_is_reported(tool: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert tool.main(["tictactoe", "--out", str(tmp_path), "--set", "evaluation.opponents=['nobody']"]) == 1
-    assert "nobody" in capfd.readouterr().out
+    assert tool.main(["tictactoe", "--out", str(tmp_path), "--set", "search.simulations=0"]) == 1
+    assert "search.simulations is a whole number" in capfd.readouterr().out
     assert list(tmp_path.iterdir()) == []
 
 
