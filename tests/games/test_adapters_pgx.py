@@ -126,10 +126,10 @@ def test_areas_of_go_are_those_of_pgx(size):
     snake, spiral = (np.zeros((size, size), int) for _ in range(2))
     snake[:, 1::2] = 1
     snake[0, 1::4] = snake[-1, 3::4] = 0
-    for ring in range(1, size // 2, 2):
-        spiral[ring : size - ring, ring] = spiral[ring : size - ring, -1 - ring] = 1
-        spiral[ring, ring : size - ring] = spiral[-1 - ring, ring : size - ring] = 1
-        spiral[ring, ring + 1] = 0
+    for edge in range(1, size // 2, 2):
+        spiral[edge : size - edge, edge] = spiral[edge : size - edge, -1 - edge] = 1
+        spiral[edge, edge : size - edge] = spiral[-1 - edge, edge : size - edge] = 1
+        spiral[edge, edge + 1] = 0
     for walls in (snake, snake.T, spiral):
         boards += [
             np.where(np.arange(size * size).reshape(size, size) == cell, -1, walls) for cell in (0, size * size - 1)
