@@ -11,6 +11,7 @@ import pytest
 
 from tabia.games import GameError, IllegalMove, laws, make
 from tabia.games.adapters import pgx as adapter
+from tabia.games.adapters import pgx_gardner, pgx_go
 from tabia.games.session import Session
 
 pgx = pytest.importorskip("pgx")
@@ -93,6 +94,61 @@ def test_plays_as_pgx_does(name):
 def test_keeps_the_laws(name):
     verdicts = laws.check(make(f"pgx:{name}"), games=2 if name in LONG else 8)
     assert [verdict for verdict in verdicts if not verdict.holds] == []
+
+
+def test_gardner_chess_has_the_legal_moves_of_pgx():
+    theirs, lanes = pgx.make("gardner_chess"), 64
+
+    def ply(state, key):
+        apart = (pgx_gardner.legal(state._board) != state.legal_action_mask).any() & ~state.terminated
+        action = jax.random.categorical(key, jnp.where(state.legal_action_mask, 0.0, -jnp.inf))
+        return theirs.step(state, action), (apart, ~state.terminated)
+
+    def play(key):
+        return jax.lax.scan(ply, theirs.init(key), jax.random.split(key, 120))[1]
+
+    with jax.numpy_rank_promotion("allow"):
+        apart, running = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), lanes))
+    assert int(running.sum()) > 50 * lanes
+    assert not apart.any()
+
+
+@pytest.mark.parametrize("size", [9, 19])
+def test_areas_of_go_are_those_of_pgx(size):
+    from pgx._src.games import go
+
+    def counted(board):
+        return go._count_scores(go.GameState(board=board), size)
+
+    lots, boards = np.random.default_rng(0), []
+    for stones in np.linspace(0.02, 0.6, 120):
+        boards.append(lots.choice([0, 1, -1], (size, size), p=[1 - stones, stones * 0.9, stones * 0.1]))
+    snake, spiral = (np.zeros((size, size), int) for _ in range(2))
+    snake[:, 1::2] = 1
+    snake[0, 1::4] = snake[-1, 3::4] = 0
+    for edge in range(1, size // 2, 2):
+        spiral[edge : size - edge, edge] = spiral[edge : size - edge, -1 - edge] = 1
+        spiral[edge, edge : size - edge] = spiral[-1 - edge, edge : size - edge] = 1
+        spiral[edge, edge + 1] = 0
+    for walls in (snake, snake.T, spiral):
+        boards += [
+            np.where(np.arange(size * size).reshape(size, size) == cell, -1, walls) for cell in (0, size * size - 1)
+        ]
+        boards.append(walls)
+    found = jnp.asarray(np.array(boards).reshape(len(boards), -1))
+    with jax.numpy_rank_promotion("allow"):
+        expected = jax.jit(jax.vmap(counted))(found)
+    ours = jax.jit(jax.vmap(lambda board: jnp.stack(pgx_go.areas(board, size))))(found)
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_states_hold_no_observation_and_histories_in_bytes():
+    for name in ("go_9x9", "gardner_chess", "animal_shogi"):
+        game = make(f"pgx:{name}")
+        leaves = jax.tree.leaves_with_path(jax.eval_shape(game.init, jax.random.key(0)))
+        fields = {path[-1].name: leaf for path, leaf in leaves}
+        assert fields["observation"].size == 0
+        assert {fields[name].dtype for name in adapter.HISTORIES if name in fields} == {jnp.dtype(jnp.int8)}
 
 
 def test_bounds_are_pgx_own():

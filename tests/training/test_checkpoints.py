@@ -205,6 +205,18 @@ def test_a_skipped_checkpoint_is_kept_but_no_longer_part_of_the_run(run: RunDire
     assert resumed(run).counters.iteration == 4
 
 
+def test_with_no_resumable_checkpoints_only_weights_are_saved(run: RunDirectory, watched) -> None:
+    found = resumed(run)
+    found.config = found.config.changed({"checkpoints.resumable": 0})
+    place = save(run, found, 5)
+    assert sorted(path.name for path in place.iterdir()) == [checkpoint.MANIFEST, checkpoint.WEIGHTS]
+    assert not list(run.checkpoints.glob(f"*/{checkpoint.STATE}"))
+    kept = weights.load(place / checkpoint.WEIGHTS).variables
+    assert same(kept, playing(watched.training.state))
+    with pytest.raises(TrainingError, match=r"cannot be resumed: its checkpoints have only weights"):
+        resumed(run)
+
+
 def test_a_damaged_old_manifest_does_not_stop_a_save(run: RunDirectory, watched) -> None:
     os.truncate(run.checkpoints / "2" / checkpoint.MANIFEST, 10)
     save(run, watched.training, 5)

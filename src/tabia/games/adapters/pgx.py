@@ -2,7 +2,8 @@
 
 pgx chooses the first player at random; here it is always seat 0, so seats are pgx's players and a game without dice
 has one start for all keys. In pgx an illegal action loses, and a step after the end resets the rewards; here neither
-changes the state.
+changes the state. A state is stored without pgx's observation, which `observe` computes when it is needed, and with
+histories in bytes: searches and replay buffers hold many states.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.tree_util import KeyPath
 
 from tabia.core.errors import did_you_mean
 from tabia.games.adapters import pgx_pieces as pieces
@@ -23,8 +25,10 @@ from tabia.games.adapters import pgx_stones as stones
 from tabia.games.errors import GameError
 from tabia.games.game import Game, Key, Symmetry
 
-State = Any  # pgx's own state
+State = Any  # pgx's own state, as `stored` leaves it
 
+HISTORIES = ("board_history", "_board_history", "_hand_history")
+"""Fields of pgx's states that hold small numbers in 32 bits: pieces, and how many are in hand."""
 BOARDS: dict[str, stones.Board] = {
     "animal_shogi": pieces.AnimalShogi(),
     "backgammon": pieces.Backgammon(),
@@ -94,19 +98,36 @@ def _rules(name: str) -> _Rules:
             order = {"_player_order": jnp.arange(2, dtype=jnp.int32)} if hasattr(state, "_player_order") else {}
             state = state.replace(current_player=jnp.int32(0), **order)
             # Some of pgx's fields start as Python numbers; loops need arrays of a fixed type.
-            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), board.prepare(state))
+            return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), stored(board.prepare(state)))
 
     def step(state: State, action: Array, key: Key | None) -> State:
         with _as_pgx_expects():
             played = jnp.any((jnp.arange(state.legal_action_mask.shape[0]) == action) & board.legal(state))
-            after = library.step(state, action, key)
+            after = stored(board.step(library, _restored(state), action, key))
             return jax.tree.map(lambda new, old: jnp.where(played, new.astype(old.dtype), old), after, state)
 
     def observe(state: State, seat: Array) -> Array:
         with _as_pgx_expects():
-            return board.observe(library, state, seat)
+            return board.observe(library, _restored(state), seat)
 
     return _Rules(library, jax.jit(init), jax.jit(step), jax.jit(observe))
+
+
+def stored(state: State) -> State:
+    """A state of pgx without its observation, with its histories in bytes."""
+    return _with_histories(state.replace(observation=jnp.zeros(0, bool)), jnp.int8)
+
+
+def _restored(state: State) -> State:
+    """A stored state as pgx's rules expect it, but without its observation, which they do not read."""
+    return _with_histories(state, jnp.int32)
+
+
+def _with_histories(state: State, dtype: Any) -> State:
+    def typed(path: KeyPath[Any], leaf: Array) -> Array:
+        return leaf.astype(dtype) if getattr(path[-1], "name", "") in HISTORIES else leaf
+
+    return jax.tree.map_with_path(typed, state)
 
 
 def _as_pgx_expects() -> Any:
@@ -147,7 +168,7 @@ class PgxGame(Game):
 
     @cached_property
     def observation_shape(self) -> tuple[int, int, int]:
-        shape = jax.eval_shape(self._board.encode, self._start.observation).shape
+        shape = jax.eval_shape(self._planes, self._start, jnp.int32(0)).shape
         return shape if len(shape) == 3 else (1, *shape, 1)
 
     @property
@@ -190,8 +211,8 @@ class PgxGame(Game):
         return state.rewards
 
     def observe(self, state: State, seat: Array | None = None) -> Array:
-        planes = state.observation if seat is None else _rules(self.pgx_id).observe(state, jnp.asarray(seat))
-        return self._board.encode(planes).astype(jnp.float32).reshape(self.observation_shape)
+        planes = self._planes(state, self.mover(state) if seat is None else jnp.asarray(seat))
+        return planes.astype(jnp.float32).reshape(self.observation_shape)
 
     def position(self, state: State) -> Array:
         return super().position(self._board.future(state))
@@ -224,6 +245,9 @@ class PgxGame(Game):
         if not bool(self.over(state)):
             return f"{sides[int(self.mover(state))]} to move"
         return "draw" if scores[0] == scores[1] else f"{sides[int(scores.argmax())]} wins"
+
+    def _planes(self, state: State, seat: Array) -> Array:
+        return self._board.encode(_rules(self.pgx_id).observe(state, seat))
 
     @property
     def _board(self) -> stones.Board:

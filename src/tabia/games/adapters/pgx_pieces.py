@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tabia.games.adapters import pgx_gardner
 from tabia.games.adapters.pgx_stones import Board
 
 State = Any  # pgx's own state
@@ -86,6 +87,9 @@ class GardnerChess(Chess):
     max_moves = 256
     planes = _chess_planes("moves without progress, divided by 100")
     size = 5
+
+    def step(self, library: Any, state: State, action: Array, key: Any) -> State:
+        return pgx_gardner.step(state, action)
 
     def future(self, state: State) -> Any:
         return (

@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array
 
 from tabia.games import drawing
+from tabia.games.adapters import pgx_go
 from tabia.games.game import Symmetry, square_symmetries
 
 State = Any  # pgx's own state
@@ -40,6 +41,10 @@ class Board:
     def prepare(self, state: State) -> State:
         """Change the start so that seat 0 moves first."""
         return state
+
+    def step(self, library: Any, state: State, action: Array, key: Any) -> State:
+        """The state after a legal action; its legal actions do not matter once the game is over."""
+        return library.step(state, action, key)
 
     def legal(self, state: State) -> Array:
         """The legal actions: none after the end, where pgx allows all."""
@@ -185,6 +190,9 @@ class Go(Board):
     def max_moves(self) -> int:  # type: ignore[override]
         """After this many moves pgx scores the board."""
         return 2 * self.size**2
+
+    def step(self, library: Any, state: State, action: Array, key: Any) -> State:
+        return pgx_go.step(library, state, action)
 
     def future(self, state: State) -> Any:
         x = state._x

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from tabia.core.text import quote
+from tabia.games.adapters.pgx import stored
 from tabia.games.game import Game, State
 from tabia.games.protocols.notation import ProtocolError
 
@@ -44,7 +45,7 @@ def state_from_fen(game: Game, text: str) -> State:
         state = _readers()[game.id](" ".join(fen))
     seat = jnp.int32(fen.side == "b")
     order = {"_player_order": jnp.arange(2, dtype=jnp.int32)} if hasattr(state, "_player_order") else {}
-    state = state.replace(current_player=seat, **order)
+    state = stored(state.replace(current_player=seat, **order))
     start = jax.eval_shape(game.init, jax.random.key(0))
     return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), state, start)
 

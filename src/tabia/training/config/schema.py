@@ -255,8 +255,11 @@ class CheckpointSettings:
     """Also save one for every network that passes the gate."""
     minutes: float = bounded(5.0, 0.0, 1e6)
     """Minutes after which a checkpoint is saved in any case."""
-    resumable: int = bounded(2, 1, 1_000)
-    """Number of newest checkpoints that can be resumed; older ones keep only their weights."""
+    resumable: int = bounded(2, 0, 1_000)
+    """Number of newest checkpoints that can be resumed; the others keep only their weights.
+
+    0: the run cannot be resumed, and saving takes no time, because the replay buffer is not written.
+    """
     games: int = bounded(4, 0, 1_000)
     """Self-play games written to games/ per checkpoint."""
     all_games: bool = False

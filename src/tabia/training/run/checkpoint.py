@@ -114,6 +114,11 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
             raise run.too_old() from None
         except TrainingError as error:
             troubles.append(str(error))
+    if held and not troubles:
+        raise TrainingError(
+            f"{run.path} cannot be resumed: its checkpoints have only weights, as checkpoints.resumable=0 asks for. "
+            f"They can be played: az:{run.path}"
+        )
     if held:
         raise TrainingError(
             f"{run.path} cannot be resumed: none of its checkpoints is sound and complete. {' '.join(troubles)} "
@@ -234,13 +239,12 @@ def _write(folder: Path, plan: Plan, state: State, counters: Counters, done: Wat
     }
     weights.save(folder / WEIGHTS, plan.network, states.playing(state), notes)
     done("weights")
-    content = to_bytes(states.to_arrays(state))
-    files.write_new(folder / STATE, content)
-    done("state")
-    digests = {
-        WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
-        STATE: hashlib.sha256(content).hexdigest(),
-    }
+    digests = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()}
+    if config.checkpoints.resumable:
+        content = to_bytes(states.to_arrays(state))
+        files.write_new(folder / STATE, content)
+        done("state")
+        digests[STATE] = hashlib.sha256(content).hexdigest()
     manifest = {
         "format": _FORMAT,
         "tabia": __version__,
@@ -259,7 +263,7 @@ def _prune(run: RunDirectory, newest: int, resumable: int) -> None:
         if iteration > newest:  # skipped when the run was resumed; it is no longer part of this run
             _set_aside(run.checkpoints / str(iteration))
     whole = [iteration for iteration in sorted(iterations(run)) if (run.checkpoints / str(iteration) / STATE).exists()]
-    for iteration in whole[:-resumable]:
+    for iteration in whole[: max(len(whole) - resumable, 0)]:
         _forget_state(run, run.checkpoints / str(iteration))
     for left in run.checkpoints.glob(".*.aside"):
         shutil.rmtree(left, ignore_errors=True)
