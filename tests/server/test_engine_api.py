@@ -71,8 +71,8 @@ def test_versions_of_shipped_networks_and_of_tabias_own_agents(client: TestClien
         return engine_answers.VersionsAnswer.model_validate(answer.json()).versions if answer.is_success else None
 
     laptop = versions("shipped:connect4-laptop")
-    assert [version.version for version in laptop] == ["6", "12", "24", "54", "114", "216", "660"]
-    assert [version.version for version in laptop if version.best] == ["660"]
+    assert [version.version for version in laptop] == ["6", "12", "24", "54", "114", "216", "660", "740"]
+    assert [version.version for version in laptop if version.best] == ["740"]
     assert laptop[4].agent == "shipped:connect4-laptop@114" and laptop[4].elo > laptop[3].elo
     assert [version.version for version in versions("level:summit")] == [__version__]
     assert [version.best for version in versions("shipped:connect4")] == [True]

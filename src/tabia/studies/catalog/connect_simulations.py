@@ -66,7 +66,7 @@ SCALES = (
     SimulationsScale(
         name="quick",
         about="agent connect4-laptop, 1 to 64 simulations, 100 games per seed and pair; 1,000 in the thesis",
-        player=partial(player, AGENT),
+        player=partial(player, f"{AGENT}@{VERSIONS[-1]}"),
         game="connect4",
         games=100,
         simulations=SIMULATIONS[:7],
@@ -76,7 +76,7 @@ SCALES = (
     SimulationsScale(
         name="full",
         about="agent connect4-laptop, 500 games per seed and pair",
-        player=partial(player, AGENT),
+        player=partial(player, f"{AGENT}@{VERSIONS[-1]}"),
         game="connect4",
         games=500,
         simulations=SIMULATIONS,
@@ -257,7 +257,7 @@ STUDY = Study(
         ),
     ),
     notes=(
-        "The published gain is read from the figure, hence its interval. The agent is connect4-laptop: games start "
+        "The published gain is read from the figure, hence its interval. The agent is connect4-laptop@660: games start "
         "from the first position, where the stronger agent connect4, with 1 to 4 simulations against 2 to 512, won "
         "45,991 of 46,000 games moving first. The thesis explains the weakness of 2 and 4 simulations by ties: two "
         "moves with equal visits are played with equal probability, although the network prefers one of them. The "
