@@ -50,6 +50,15 @@ def test_compiled_programs_give_the_outputs_of_the_session(player: NetworkPlayer
     np.testing.assert_array_equal(choice.values, found[1])  # seat 0 moves
 
 
+def test_a_position_is_evaluated_alike_in_batches_of_any_size(player: NetworkPlayer) -> None:
+    assert player._quantized is not None
+    observations = np.random.default_rng(0).random((8, *player.agent.network.observation_shape), np.float32)
+    whole = player._quantized._run(observations)
+    for size in (1, 2, 3):
+        parts = [player._quantized._run(observations[first : first + size]) for first in range(0, 8, size)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
 def test_a_search_is_the_same_with_evaluations_of_earlier_moves_in_the_cache() -> None:
     game = games.make("connect4")
     player = players.make("az:connect4-laptop,simulations=16,int8=true", game)

@@ -149,7 +149,7 @@ def leaves(
 def moves(
     agent: Annotated[str, typer.Argument(metavar="[AGENT]", help="An agent of the package.")] = "connect4",
     batches: Annotated[
-        list[int] | None, typer.Option("--batch", min=1, help="Positions per call.", show_default="1, 8 and 32")
+        list[int] | None, typer.Option("--batch", min=1, help="Games per call.", show_default="1, 8 and 32")
     ] = None,
     simulations: Annotated[int, typer.Option(min=1, help="Simulations per move.")] = 64,
     consecutive: Annotated[int, typer.Option("--moves", min=1, help="Consecutive moves of each game.")] = 8,

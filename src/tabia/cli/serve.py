@@ -49,7 +49,7 @@ AddressLimit = Annotated[
 ]
 Int8 = Annotated[
     bool,
-    typer.Option("--int8", help="Evaluate networks in 8 bits: several times as many moves per second on a CPU."),
+    typer.Option("--int8", help="Evaluate networks in 8 bits, for many people on a CPU; needs the extra onnx."),
 ]
 Data = Annotated[
     Path | None,

@@ -40,7 +40,7 @@ from tabia.networks.winograd import chunk_size, fits, points_bytes, transform_ke
 LEAST_FILTERS = 32
 """On CPUs Winograd's method is used for convolutions with at least so many inputs and outputs."""
 MOST_CORES = 2
-"""With more cores plain convolutions are faster, because the small products of Winograd's method keep few busy."""
+"""With more cores plain convolutions should be faster: the small products of Winograd's method keep few busy."""
 _MOST_BYTES = 2**28  # of all points; they take up to eight times the memory of the kernels
 _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
