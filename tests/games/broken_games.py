@@ -23,6 +23,14 @@ class Broken(TicTacToe):
     name = "broken"
 
 
+@dataclass(frozen=True)
+class OneMover(Broken):
+    """The first seat moves all the time."""
+
+    def mover(self, state: State) -> Array:
+        return jnp.int32(0)
+
+
 class Mutable(Broken):
     """A subclass that forgot @dataclass(frozen=True), so attributes can be set."""
 

@@ -179,7 +179,10 @@ def _play_at_random(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared
         ({"apply": lambda self, move: type(self)()}, r"apply\(\d\) returned a new object; it must .* at the start"),
         ({"mover": lambda self: 3}, r"mover\(\) is 3, not a seat from 0 to 2"),
         ({"mover": lambda self: None}, r"mover\(\) is None, not a seat"),
-        ({"scores": lambda self: [1, 2]}, r"scores\(\) is \[1.0, 2.0\], not 3 finite numbers, after moves"),
+        ({"scores": lambda self: [1, 2]}, r"scores\(\) is \[1, 2\], not 3 finite numbers, after moves"),
+        ({"scores": lambda self: None}, r"scores\(\) is None, not 3 finite numbers, after moves"),
+        ({"scores": lambda self: "win"}, r"scores\(\) raised ValueError"),
+        ({"goal": lambda self: "take the most"}, "goal is .* it must be text"),
         ({"max_moves": 5}, r"is_over\(\) is False after max_moves = 5 moves: raise max_moves, or end"),
         ({"observe": lambda self, seat: [[1.0]], "observation_shape": (1, 1, 1)}, r"observe\(0\) has shape \(1, 1\)"),
         ({"observe": lambda self, seat: [[1.0]]}, "observation_shape belong together"),
@@ -192,6 +195,20 @@ def _play_at_random(self, move, lots=iter(range(10**6))):  # noqa: B008  (shared
 def test_mistakes_in_a_class_are_explained(changed, message):
     with pytest.raises(GameError, match=message):
         HostGame(with_(**changed))
+
+
+def test_drawings_and_names_of_moves_are_text():
+    game = HostGame(with_(draw=lambda self: None, move_name=lambda self, move: move))
+    state = game.init(jax.random.key(0))
+    with pytest.raises(GameError, match=r"draw\(\) returned None; it must return text, at the start"):
+        game.draw(state)
+    with pytest.raises(GameError, match=r"move_name\(2\) returned 2; it must return text"):
+        game.move_name(2, state)
+
+
+def test_numbers_of_numpy_are_numbers():
+    game = HostGame(with_(num_players=np.int64(3), num_actions=np.prod([2, 3])))
+    assert (game.num_players, game.num_actions) == (3, 6) and type(game.num_players) is int
 
 
 def test_everything_missing_is_listed():

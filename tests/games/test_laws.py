@@ -9,7 +9,7 @@ from tabia import games
 from tabia.games import laws
 from tabia.games.game import Game
 
-from .broken_games import BROKEN, Broken, Crashing, Endless, OpenChance
+from .broken_games import BROKEN, Broken, Crashing, Endless, OneMover, OpenChance
 
 MORE = [
     "connect:rows=5,columns=4,line=3,players=3",
@@ -70,6 +70,13 @@ def test_details_say_where_so_that_the_game_can_be_played_again() -> None:
     assert game.over(state)
     assert game.legal(state).any()
     assert int(seed) < 16
+
+
+def test_a_seat_that_never_moves_is_noted() -> None:
+    """The rules of a game of patience for two are no mistake; a forgotten change of turns looks the same."""
+    found = {verdict.law: verdict for verdict in laws.check(OneMover(), games=4)}
+    mover = found[laws.text(laws.rules.mover_is_a_seat)]
+    assert mover.holds and mover.detail == "Seat 2 never moves in 4 random games."
 
 
 def test_games_that_are_too_long_to_check_are_reported() -> None:

@@ -159,12 +159,12 @@ class HostGame(Game):
         """The class's own `move_name` in a position; otherwise the action's number."""
         if state is None or not hasattr(self.rules, "move_name"):
             return str(int(action))
-        return str(self.objects.call(self._moves(state), "move_name", int(action)))
+        return self.objects.text(self._moves(state), "move_name", int(action))
 
     def draw(self, state: State) -> str:
         moves = self._moves(state)
         if hasattr(self.rules, "draw"):
-            return str(self.objects.call(moves, "draw"))
+            return self.objects.text(moves, "draw")
         listed = " ".join(str(move) for move in moves) or "none"
         return f"moves played: {listed}\n{self._caption(state)}"
 
@@ -173,7 +173,7 @@ class HostGame(Game):
 
     def goal(self, seat: int) -> str:
         """The class's own `goal`, one sentence for all seats, if it has one."""
-        return str(getattr(self.rules, "goal", "")) or super().goal(seat)
+        return getattr(self.plain.first, "goal", "") or super().goal(seat)
 
     def _caption(self, state: State) -> str:
         if bool(state.facts.over):

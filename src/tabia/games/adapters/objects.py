@@ -54,6 +54,11 @@ class Objects:
         with self._lock:
             return self._plain.call(self._at(moves).position, moves, method, *given)
 
+    def text(self, moves: Moves, method: str, *given: Any) -> str:
+        """Call a method of the object after these moves that returns text."""
+        with self._lock:
+            return self._plain.text(self._at(moves).position, moves, method, *given)
+
     def copy(self, moves: Moves) -> Any:
         """A copy of the object after these moves."""
         with self._lock:

@@ -81,6 +81,14 @@ class Plain:
             where = f" at line {line}" if line else ""
             raise self.fault(asked, moves, f"raised {type(error).__name__}{where} ({error})") from None
 
+    def text(self, position: Any, moves: Moves, method: str, *given: Any) -> str:
+        """Call a method that returns text."""
+        found = self.call(position, moves, method, *given)
+        if not isinstance(found, str):
+            asked = f"{method}({', '.join(map(repr, given))})"
+            raise self.fault(asked, moves, f"returned {found!r}; it must return text")
+        return found
+
     def apply(self, position: Any, moves: Moves, move: int) -> None:
         """Play a move on a position, in place."""
         returned = self.call(position, moves, "apply", move)
@@ -205,9 +213,9 @@ class Plain:
         return int(mover)
 
     def _scores(self, position: Any, moves: Moves) -> np.ndarray:
-        scores = self.call(position, moves, "scores", into=_floats)
+        returned, scores = self.call(position, moves, "scores", into=lambda found: (found, _floats(found)))
         if scores.shape != (self.num_players,) or not np.isfinite(scores).all():
-            raise self.fault("scores()", moves, f"is {scores.tolist()}, not {self.num_players} finite numbers")
+            raise self.fault("scores()", moves, f"is {returned!r}, not {self.num_players} finite numbers")
         return scores
 
     def _view(self, position: Any, moves: Moves, seats: Moves, seat: int) -> np.ndarray:
@@ -232,6 +240,9 @@ class Plain:
             raise GameError(f"{self.place}: a game also needs\n{listed}")
         if getattr(self.first, "chance", False):
             raise GameError(f"{self.place}: {NO_CHANCE}.")
+        goal = getattr(self.first, "goal", "")
+        if not isinstance(goal, str):
+            raise GameError(f"{self.place}: goal is {goal!r}; it must be text, one sentence for all seats.")
         if hasattr(self.rules, "observe") != hasattr(self.first, "observation_shape"):
             raise GameError(
                 f"{self.place}: observe(seat) and observation_shape belong together; one of them is missing."
@@ -239,9 +250,9 @@ class Plain:
 
     def _whole(self, name: str) -> int:
         number = getattr(self.first, name)
-        if not isinstance(number, int) or number < 1:
+        if not isinstance(number, int | np.integer) or number < 1:
             raise GameError(f"{self.place}: {name} is {number!r}; expected a whole number of at least 1.")
-        return number
+        return int(number)
 
     def _shape(self) -> tuple[int, int, int]:
         if not self.observes:

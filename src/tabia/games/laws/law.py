@@ -1,7 +1,7 @@
 """A law is a function whose docstring states the law for people.
 
-It takes a game, or the record of random games. It returns None if the law holds, and otherwise a sentence with what
-was expected, what came, and after which moves. It raises DoesNotApply if there is nothing to check.
+It takes a game, or the record of random games. It returns None or a Note if the law holds, and otherwise a sentence
+with what was expected, what came, and after which moves. It raises DoesNotApply if there is nothing to check.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ class Verdict:
     detail: str = ""
 
 
+class Note(str):
+    """What a law says that holds, about something the author may not have meant."""
+
+    __slots__ = ()
+
+
 class DoesNotApply(Exception):
     """The game has nothing that the law could check."""
 
@@ -36,7 +42,7 @@ def check_law(law: Law, evidence: Any) -> Verdict:
         return Verdict(text(law), True, str(reason))
     except Exception as error:  # a user's rules may raise anything, and the check must still report
         return Verdict(text(law), False, f"The game raised {first_line(error)}")
-    return Verdict(text(law), fault is None, fault or "")
+    return Verdict(text(law), fault is None or isinstance(fault, Note), fault or "")
 
 
 def text(law: Law) -> str:

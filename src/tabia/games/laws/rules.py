@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tabia.games.laws.law import DoesNotApply, Law
+from tabia.games.laws.law import DoesNotApply, Law, Note
 from tabia.games.laws.random_games import look
 from tabia.games.laws.trials import ASPECTS, Trials
 
@@ -15,9 +15,10 @@ def mover_is_a_seat(played: Trials) -> str | None:
     """The mover is a seat, 0 to P - 1."""
     mover = played.plies.mover
     wrong = (mover < 0) | (mover >= played.game.num_players)
+    idle = sorted(set(range(played.game.num_players)) - set(np.unique(mover[played.before_end]).tolist()))
     return played.first(
         wrong & played.reached, lambda at: f"The mover is {mover[at]} of {played.game.num_players} seats"
-    )
+    ) or (Note(f"Seat {idle[0] + 1} never moves in {mover.shape[1]} random games.") if idle else None)
 
 
 def a_new_game_is_not_over(played: Trials) -> str | None:
