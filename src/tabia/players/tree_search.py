@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jax import Array
 
@@ -37,17 +37,24 @@ _TREE_BYTES = 2**26  # of one position's tree, if only the clock bounds the sear
 _TREES = 512  # trees of that size that fit into memory together
 
 
-class _WithFinalMove(TreeSearchPlayer):
-    """A player with the options `final`, `secure_a` and `ties`."""
+@dataclass(frozen=True)
+class _OptionsPlayer(TreeSearchPlayer):
+    """What both players have: the options of the search, and how it ends."""
 
-    if TYPE_CHECKING:  # fields of the subclasses
-
-        @property
-        def final(self) -> str: ...
-        @property
-        def secure_a(self) -> float: ...
-        @property
-        def ties(self) -> str: ...
+    game: Game
+    _: KW_ONLY
+    simulations: int | None = None
+    seconds: float | None = None
+    until_agreed: bool = False
+    final: str = "recommended"
+    secure_a: float = 1.0
+    ties: str = "first"
+    transpositions: bool = False
+    cut_loops: bool = False
+    reuse_tree: bool = False
+    proven_values: bool = False
+    leaves: int = 1
+    name: str = field(default="", compare=False)
 
     @property
     def final_rule(self) -> Final | None:
@@ -71,9 +78,36 @@ class _WithFinalMove(TreeSearchPlayer):
             )
         super()._check()
 
+    def _changed(self, *names: str) -> dict[str, Any]:
+        """These fields and those of every search, where their values are not the defaults."""
+        defaults = {one.name: one.default for one in fields(self)}
+        return {name: getattr(self, name) for name in (*names, *_COMMON) if getattr(self, name) != defaults[name]}
+
+    def _search_options(self, *, default: int) -> dict[str, Any]:
+        """The options of `build_search`, with this default number of simulations."""
+        simulations = self._simulations(default)
+        return {
+            "simulations": simulations * (MOST_TIMES if self.final == MAX_ROBUST else 1),
+            "leaves": self.leaves,
+            "transpositions": self.transpositions,
+            "cut_loops": self.cut_loops,
+            "random_ties": self.ties == "random",
+            "reuse_nodes": simulations if self.reuse_tree else 0,
+            "proven_values": self.proven_values,
+        }
+
+    def _simulations(self, default: int) -> int:
+        """The number of simulations; if only the clock bounds them, a power of two that fits into memory."""
+        if self.simulations is not None or self.seconds is None:
+            return default if self.simulations is None else self.simulations
+        size, available = 64, min(_TREE_BYTES, device_limit().bytes // _TREES)
+        while size < 65536 and size * 2 * (self.game.num_actions + 1) * 16 <= available:
+            size *= 2
+        return size * self.leaves
+
 
 @dataclass(frozen=True)
-class MCTSPlayer(_WithFinalMove):
+class MCTSPlayer(_OptionsPlayer):
     """Monte Carlo tree search with random rollouts.
 
     - `simulations`: per move; the default is 800, or what fits into memory if `seconds` is given;
@@ -86,24 +120,11 @@ class MCTSPlayer(_WithFinalMove):
     - `reuse_tree`: keep the tree from move to move.
     """
 
-    game: Game
     _: KW_ONLY
-    simulations: int | None = None
-    seconds: float | None = None
-    until_agreed: bool = False
     rule: Rule = UCT
     rollouts: int = 1
     rollout_moves: int | None = None
     heuristic_weight: float = 0.0
-    final: str = "recommended"
-    secure_a: float = 1.0
-    ties: str = "first"
-    transpositions: bool = False
-    cut_loops: bool = False
-    reuse_tree: bool = False
-    proven_values: bool = False
-    leaves: int = 1
-    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.heuristic_weight:
@@ -116,17 +137,12 @@ class MCTSPlayer(_WithFinalMove):
     def spec(self) -> str:
         options: dict[str, Any] = {"simulations": self.simulations, "seconds": self.seconds}
         options |= write_rule(self.rule, UCT, MCTS_DEFAULTS)
-        options |= _changed(self, "until_agreed", "rollouts", "rollout_moves", "heuristic_weight", *_COMMON)
+        options |= self._changed("until_agreed", "rollouts", "rollout_moves", "heuristic_weight")
         return self.name or spec_text("mcts", options)
 
     @cached_property
     def search(self) -> Search:
-        return build_search(
-            self.game,
-            self._evaluator(),
-            rule=self.rule,
-            **_search_options(self, default=800),
-        )
+        return build_search(self.game, self._evaluator(), rule=self.rule, **self._search_options(default=800))
 
     @property
     def parameters(self) -> None:
@@ -140,7 +156,7 @@ class MCTSPlayer(_WithFinalMove):
 
 
 @dataclass(frozen=True)
-class AlphaZeroPlayer(_WithFinalMove):
+class AlphaZeroPlayer(_OptionsPlayer):
     """A network with tree search.
 
     `source` is a shipped agent, a run directory or a file of weights, with an optional version ("runs/connect4@best"),
@@ -156,26 +172,13 @@ class AlphaZeroPlayer(_WithFinalMove):
       `MCTSPlayer`.
     """
 
-    game: Game
     source: str | Path | Agent = field(compare=False)
     _: KW_ONLY
-    simulations: int | None = None
-    seconds: float | None = None
-    until_agreed: bool = False
     rule: Rule | None = None
     winning_moves_first: bool | None = None
     symmetries: bool = False
     int8: bool = False
     rollout_weight: float = 0.0
-    final: str = "recommended"
-    secure_a: float = 1.0
-    ties: str = "first"
-    transpositions: bool = False
-    cut_loops: bool = False
-    reuse_tree: bool = False
-    proven_values: bool = False
-    leaves: int = 1
-    name: str = field(default="", compare=False)
     agent: Agent = field(init=False)
     _quantized: Int8Network | None = field(init=False, default=None, compare=False, repr=False)
 
@@ -192,9 +195,7 @@ class AlphaZeroPlayer(_WithFinalMove):
         options: dict[str, Any] = {"simulations": self.simulations, "seconds": self.seconds, "seed": self.agent.seed}
         if self.rule is not None:
             options |= write_rule(self.rule, self._default_rule, AZ_DEFAULTS)
-        options |= _changed(
-            self, "until_agreed", "winning_moves_first", "symmetries", "int8", "rollout_weight", *_COMMON
-        )
+        options |= self._changed("until_agreed", "winning_moves_first", "symmetries", "int8", "rollout_weight")
         return self.name or spec_text("az", options, what=self.agent.source)
 
     @property
@@ -212,7 +213,7 @@ class AlphaZeroPlayer(_WithFinalMove):
             symmetries=self.symmetries,
             int8=self.int8,
             rollout_weight=self.rollout_weight,
-            **_search_options(self, default=64),
+            **self._search_options(default=64),
         )
 
     @property
@@ -220,36 +221,6 @@ class AlphaZeroPlayer(_WithFinalMove):
         return default_rule(
             seconds=self.seconds, until_agreed=self.until_agreed, final=self.final, reuse=self.reuse_tree
         )
-
-
-def _simulations(player: MCTSPlayer | AlphaZeroPlayer, *, default: int) -> int:
-    """The simulations of a player; if only the clock bounds them, a power of two that fits into memory."""
-    if player.simulations is not None or player.seconds is None:
-        return default if player.simulations is None else player.simulations
-    size, available = 64, min(_TREE_BYTES, device_limit().bytes // _TREES)
-    while size < 65536 and size * 2 * (player.game.num_actions + 1) * 16 <= available:
-        size *= 2
-    return size * player.leaves
-
-
-def _changed(player: MCTSPlayer | AlphaZeroPlayer, *names: str) -> dict[str, Any]:
-    """The fields whose values are not the defaults."""
-    defaults = {one.name: one.default for one in fields(player)}
-    return {name: getattr(player, name) for name in names if getattr(player, name) != defaults[name]}
-
-
-def _search_options(player: MCTSPlayer | AlphaZeroPlayer, *, default: int) -> dict[str, Any]:
-    """The options of `build_search` that both players have."""
-    simulations = _simulations(player, default=default)
-    return {
-        "simulations": simulations * (MOST_TIMES if player.final == MAX_ROBUST else 1),
-        "leaves": player.leaves,
-        "transpositions": player.transpositions,
-        "cut_loops": player.cut_loops,
-        "random_ties": player.ties == "random",
-        "reuse_nodes": simulations if player.reuse_tree else 0,
-        "proven_values": player.proven_values,
-    }
 
 
 def default_rule(*, seconds: float | None, until_agreed: bool, final: str, reuse: bool) -> Rule:
