@@ -110,9 +110,9 @@ def measure(case: str, recipe: str, iterations: int) -> dict[str, Any]:
 
             cluster = stack.enter_context(connect("local"))
             execution = stack.enter_context(self_play(training, cluster, actors=int(count)))
-            train(training, [clocks], iteration=execution.iteration, parts=execution.parts)
+            train(training, [clocks], make_iteration=execution.make_iteration, parts=execution.parts)
         else:
-            train(training, [clocks], iteration=Timed)
+            train(training, [clocks], make_iteration=Timed)
     span = len(clocks.wall) - 1 - WARM_UP
     cpu = (clocks.cpu[-1] - clocks.cpu[WARM_UP]) / span
     steps = [after - before for before, after in zip(clocks.wall[WARM_UP:], clocks.wall[WARM_UP + 1 :], strict=False)]

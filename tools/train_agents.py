@@ -80,7 +80,7 @@ def train(recipe: str, run: Path, words: argparse.Namespace) -> int:
     config = recipes.load(recipe).config()
     minutes = config.minutes if words.minutes is None else words.minutes
     command = [sys.executable, "-m", "tabia", "train", config.game, "--recipe", recipe, "--out", str(run)]
-    command += ["--seed", str(words.seed), "--minutes", str(minutes)]
+    command += ["--seed", str(words.seed), *(["--minutes", str(minutes)] if minutes else [])]
     command += [word for setting in (*BRIEF, *words.set) for word in ("--set", setting)]
     environment = dict(ENVIRONMENT)
     if words.together > 1:

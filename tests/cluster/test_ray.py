@@ -58,7 +58,7 @@ def test_a_run_on_a_cluster_with_a_killed_actor_is_the_same_run(ray_cluster, tmp
         with pytest.raises(ClusterError, match="connected to a Ray cluster already"), connect("local"):
             pass
         with self_play(training, cluster, actors=2, notify=notes.append) as execution:
-            train(training, [kills], iteration=execution.iteration, parts=execution.parts)
+            train(training, [kills], make_iteration=execution.make_iteration, parts=execution.parts)
     found = lines(training, set())
     assert kills.killed == 1 and found[-1]["actor_restarts"] >= 1
     assert [note.split("): ")[1] for note in notes] == ["its actor died. Its work goes to another actor."]

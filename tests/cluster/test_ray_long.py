@@ -156,7 +156,7 @@ def test_the_object_store_holds_no_more_after_ten_times_as_many_iterations(ray_c
             training = Training.begin(RunDirectory(tmp_path / str(iterations)), replace(config, iterations=iterations))
             use = StoreUse(cluster)
             with self_play(training, cluster, actors=2) as execution:
-                train(training, [use], iteration=execution.iteration, parts=execution.parts)
+                train(training, [use], make_iteration=execution.make_iteration, parts=execution.parts)
             usual.append(median(use.bytes[1:]))
             most.append(max(use.bytes))
     assert usual[0] > 2**19, "nothing went through the object store"

@@ -65,7 +65,7 @@ def trained(path, config=TINY, **options) -> Training:
         train(training, [Metrics()])
         return training
     with in_process(Plan(config), **options) as (execution, _):
-        train(training, [Metrics()], iteration=execution.iteration, parts=execution.parts)
+        train(training, [Metrics()], make_iteration=execution.make_iteration, parts=execution.parts)
     return training
 
 
@@ -105,11 +105,12 @@ def test_a_resumed_run_goes_on_from_the_lanes_of_its_checkpoint(plain, tmp_path)
                     training.stopping.append(1)
                 return super().on_iteration(training, result)
 
-        assert train(training, [StopsAfterTwo()], iteration=execution.iteration, parts=execution.parts) == "stopped"
+        made = train(training, [StopsAfterTwo()], make_iteration=execution.make_iteration, parts=execution.parts)
+        assert made == "stopped"
     resumed = Training.resume(training.run)
     assert resumed.counters.iteration == 2
     with in_process(Plan(TINY), slots=1, ahead=0) as (execution, _):
-        train(resumed, [Metrics()], iteration=execution.iteration, parts=execution.parts)
+        train(resumed, [Metrics()], make_iteration=execution.make_iteration, parts=execution.parts)
     assert_same(plain, resumed)
 
 
@@ -127,7 +128,7 @@ def test_a_schedule_discards_what_was_played_ahead(tmp_path):
             return found
 
         execution.rounds.pool.take = noted
-        train(training, [Metrics()], iteration=execution.iteration, parts=execution.parts)
+        train(training, [Metrics()], make_iteration=execution.make_iteration, parts=execution.parts)
     assert taught == [True, True, True, False, False]  # half of five iterations
     assert [line["staleness_max"] for line in lines(training, set())] == [0, 1, 1, 0, 1]
 

@@ -93,11 +93,30 @@ def test_evaluations_take_a_small_fraction_of_the_time_and_the_end_is_always_eva
         assert done == [30.0]
 
 
+def test_a_run_that_ends_during_an_evaluation_gets_its_last_one_too(watched, monkeypatch) -> None:
+    now, taken = 100.0, []
+    monkeypatch.setattr(evaluate.time, "monotonic", lambda: now)
+    observer = Evaluate()
+    observer.on_start(at(watched.training, 0.0, 120.0))
+
+    def measure(training, allowed) -> dict:
+        nonlocal now
+        taken.append(allowed)
+        now += 30.0  # more than is left, mostly compilation
+        return {"number": len(taken)}
+
+    monkeypatch.setattr(observer, "measure", measure)
+    found = observer.on_iteration(at(watched.training, 100.0, 120.0), None)
+    assert found == {"number": 2} and taken[1] == evaluate.allowance(at(watched.training, 120.0, 120.0), last=True)
+    observer._cost, observer._since = 4.0, (0.0, 0.0)
+    assert observer.on_iteration(at(watched.training, 117.0, 120.0), None) == {}  # no time for another before the last
+
+
 def test_the_last_evaluation_may_take_a_tenth_of_the_time(watched) -> None:
-    last = evaluate.allowance(at(watched.training, 3600.0, 3600.0))
+    last = evaluate.allowance(at(watched.training, 3600.0, 3600.0), last=True)
     assert (last.games, last.least, last.seconds) == (4, 4, 360.0) and math.isfinite(last.patience)
-    assert evaluate.allowance(at(watched.training, 60.0, 60.0)).seconds == 20.0
-    fixed = evaluate.allowance(watched.training)  # every second iteration, however long that takes
+    assert evaluate.allowance(at(watched.training, 60.0, 60.0), last=True).seconds == 20.0
+    fixed = evaluate.allowance(watched.training, last=True)  # every second iteration, however long that takes
     assert fixed == Allowance(4, 4) and fixed.patience == math.inf
 
 

@@ -15,6 +15,7 @@ from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
 from tabia.search.rules.puct import as_loss
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
+from tabia.training.iteration import summarize
 from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
 from tabia.training.selfplay import openings, replay
@@ -130,6 +131,19 @@ def test_a_resigned_game_is_lost_unless_resigning_is_disabled(rows: Plies, playe
     assert (given_up.sum(1) == 0).all() and (own[rows.resigned] < -LIVELY.selfplay.resign_threshold).all()
     beaten = (own < -LIVELY.selfplay.resign_threshold) & ~rows.resigned
     assert beaten.any() and rows.resigned.any() and not (rows.resigned & rows.explored).any()
+
+
+def test_the_moves_of_games_are_counted_without_one_where_a_player_resigned(rows: Plies) -> None:
+    moves = first_moves = 0
+    for lane in range(rows.ended.shape[1]):
+        made = 0
+        for row in range(rows.ended.shape[0]):
+            made = int(rows.opening[row, lane]) if row == 0 or rows.ended[row - 1, lane] else made
+            made += int(not rows.resigned[row, lane])
+            first_moves += made == 1 and not rows.resigned[row, lane]
+            moves += made if rows.ended[row, lane] else 0
+    summary = summarize(rows, plan().game.num_actions)
+    assert summary.moves == moves and summary.first_moves.sum() == first_moves
 
 
 def test_outcomes_of_real_games_match_the_reference(rows: Plies, played) -> None:

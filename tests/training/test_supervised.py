@@ -12,7 +12,7 @@ from tabia import players
 from tabia.games import make
 from tabia.games.session import Session
 from tabia.networks import Network, NetworkError
-from tabia.networks.presets import goldberg_ishay
+from tabia.networks.presets import goldberg_ishay, tower
 from tabia.solvers.exact import solve
 from tabia.training import supervised
 from tabia.training.config.schema import (
@@ -119,6 +119,14 @@ def test_without_a_sample_size_an_epoch_is_the_whole_tree() -> None:
     assert len(iteration._draw()) == 277_167
     distinct = CONNECT3.changed({"learner.sample_positions": 0, "supervised.positions": "distinct"})
     assert sorted(supervised.SupervisedIteration(Plan(distinct), None, 0, 0.0)._draw()) == list(range(7_157))
+
+
+def test_a_network_that_cannot_name_the_end_learns_unfinished_positions_alone() -> None:
+    """Then every position counted has a labeled move, so that a network can be right everywhere."""
+    other = {"network": tower(4, 1), "learner.sample_positions": 0, "supervised.positions": "distinct"}
+    drawn = supervised.SupervisedIteration(Plan(CONNECT3.changed(other)), None, 0, 0.0)._draw()
+    labels = supervised.solved(make("connect3"), "first").policy
+    assert sorted(drawn) == list(np.flatnonzero(labels.any(axis=1)))
 
 
 def test_the_network_reads_one_signed_plane() -> None:

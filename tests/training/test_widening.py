@@ -104,6 +104,13 @@ def test_the_wider_network_is_compiled_ahead() -> None:
 def test_an_estimate_times_all_sizes(finished: Training) -> None:
     found = pace.estimate(WIDENED)
     assert found.iterations == 4 and found.iteration_seconds > 0
+    assert found.describe()["total"].startswith("about")
+
+
+def test_where_games_end_a_run_an_estimate_is_an_upper_bound() -> None:
+    found = pace.estimate(WIDENED.changed({"games": 3}))
+    assert found.iterations == 4 and found.describe()["total"].startswith("at most")
+    assert found.describe()["run"].endswith("or fewer until 3 games")
 
 
 def test_the_report_names_both_sizes(finished: Training) -> None:

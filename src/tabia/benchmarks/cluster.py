@@ -108,4 +108,4 @@ def _options(training: Training, cluster: Cluster, actors: int) -> Iterator[dict
         yield {}
         return
     with self_play(training, cluster, actors=actors) as execution:
-        yield {"iteration": execution.iteration, "parts": execution.parts}
+        yield {"make_iteration": execution.make_iteration, "parts": execution.parts}

@@ -46,7 +46,7 @@ class OnCluster:
 
         actors = self._actors or fitting(self._capacity, training.config.selfplay.games)
         with self_play(training, self._cluster, actors=actors, need=self._need, notify=notify) as execution:
-            yield {"iteration": execution.iteration, "parts": execution.parts}
+            yield {"make_iteration": execution.make_iteration, "parts": execution.parts}
 
 
 def capacity(cluster: Cluster, gpus: float | None = None) -> tuple[Need, int]:

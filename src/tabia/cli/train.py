@@ -32,7 +32,10 @@ Out = Annotated[Path | None, typer.Option(help="Run directory.", show_default="r
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", help="Name of a recipe, or NAME@VARIANT; see `tabia recipes`.")
 ]
-Minutes = Annotated[float | None, typer.Option(min=0.0, help="Train for this many minutes, compilation included.")]
+Minutes = Annotated[
+    float | None,
+    typer.Option(min=0.01, help="Train for this many minutes, compilation included; the last evaluation comes after."),
+]
 More = Annotated[float | None, typer.Option("--minutes", min=0.0, help="Train for this many more minutes.")]
 MoreIterations = Annotated[int | None, typer.Option("--iterations", min=0, help="Train for this many more iterations.")]
 TrainSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed of the run.")]

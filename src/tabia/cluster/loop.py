@@ -1,7 +1,7 @@
 """Training with actors on a cluster: iterations whose self-play is a round of chunks, played elsewhere.
 
     with connect("local") as cluster, self_play(training, cluster, actors=2) as execution:
-        train(training, observers, iteration=execution.iteration, parts=execution.parts)
+        train(training, observers, make_iteration=execution.make_iteration, parts=execution.parts)
 
 Everything but self-play is as on one machine: replay buffer, learner, gate, evaluation, checkpoints. A run can be
 resumed with or without a cluster. What was played ahead of a checkpoint is not part of it and is played again.
@@ -52,7 +52,7 @@ class ClusterIteration(Iteration):
         with self._guard.computing():
             self._played = self._rounds.play(self._number, self._whole, self.state, playing(self.state))
         self._waited = time.monotonic() - started
-        self._put(Board(self._played.lanes, self.state.boards[self._turn].buffer))
+        self._put(Board(self._played.lanes, self.state.boards[self._board].buffer))
         return self._played.plies
 
     @property
@@ -83,7 +83,7 @@ class Execution:
 
     rounds: Rounds
 
-    def iteration(self, **arguments: Any) -> ClusterIteration:
+    def make_iteration(self, **arguments: Any) -> ClusterIteration:
         """An iteration; the arguments are those of `Iteration`."""
         return ClusterIteration(self.rounds, **arguments)
 

@@ -83,7 +83,7 @@ class NetworkConfig:
     value_pool: bool = False
     """Pool the board in the value head instead of flattening it, so that no weight depends on its size."""
     final_position: bool = False
-    """Training only: an auxiliary head predicts the game's final position from the value head's features."""
+    """Training only: an auxiliary head predicts the position before the final move from the value head's features."""
     over_class: bool = False
     """Training only: one more class beside the actions, for positions in which the game is over; needs `units`."""
     head_norm: bool = True

@@ -53,8 +53,8 @@ class OutputsOf(NamedTuple, Generic[Features]):
     values: Features  # float32[B, P] in [-1, 1]: mover, next, next after
     auxiliary: dict[str, Features]
     """By name: `wdl` float32[B, 3] logits of the mover's win, draw and loss, where the value head has them;
-    `final_position` float32[B, H, W, C] logits of the game's final position, in training, where the network has it;
-    `over` float32[B, 1] the logit of a game that is over, likewise."""
+    `final_position` float32[B, H, W, C] logits of the position before the final move, in training, where the network
+    has it; `over` float32[B, 1] the logit of a game that is over, likewise."""
 
 
 Outputs = OutputsOf[Array]

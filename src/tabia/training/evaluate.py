@@ -77,10 +77,14 @@ class Evaluate(BaseObserver):
         if training.stopping or not self._due(training):
             return {}
         training.enter("evaluating")
-        started = time.monotonic()
-        found = self.measure(training, allowance(training))
         # The counters do not advance while observers work.
-        self._since = (training.counters.seconds + time.monotonic() - started, training.progress)
+        last, since = training.progress >= 1.0, training.counters.seconds - time.monotonic()
+        allowed, final = allowance(training, last=last), allowance(training, last=True)
+        found = self.measure(training, allowed)
+        is_over = _left(training, since + time.monotonic()) <= 0  # then this was the last iteration after all
+        if is_over and allowed != final and not training.stopping:
+            found = self.measure(training, final)
+        self._since = (since + time.monotonic(), training.progress)
         return found
 
     def _due(self, training: Training) -> bool:
@@ -88,7 +92,8 @@ class Evaluate(BaseObserver):
         if not settings.games or settings.every:
             return bool(settings.games) and (last or training.counters.iteration % settings.every == 0)
         seconds, progress = training.counters.seconds - self._since[0], training.progress - self._since[1]
-        return last or (progress >= 1 / MOST and seconds >= self._cost / TIME_FRACTION)
+        worthwhile = seconds >= self._cost / TIME_FRACTION and _left(training, training.counters.seconds) > self._cost
+        return last or (progress >= 1 / MOST and worthwhile)
 
     def measure(self, training: Training, allowed: Allowance) -> dict[str, Any]:
         """The match against each opponent and, where it is known, the agreement with perfect play."""
@@ -130,13 +135,18 @@ class Evaluate(BaseObserver):
         return {"score": side.score, "low": side.low, "high": side.high, "games": result.games}
 
 
-def allowance(training: Training) -> Allowance:
-    """What the settings, the clock and the progress of the run allow."""
+def _left(training: Training, seconds: float) -> float:
+    """Seconds to the end of the run after so many, if it has a length in minutes."""
+    return 60 * training.config.minutes - seconds if training.config.minutes else math.inf
+
+
+def allowance(training: Training, *, last: bool) -> Allowance:
+    """What the settings and the clock allow an evaluation, the last of the run or one before it."""
     settings, seconds = training.config.evaluation, training.counters.seconds
     if settings.every:
         return Allowance(settings.games, settings.games)
     games, final = settings.games, max(FINAL_FRACTION * seconds, _FINAL_SECONDS)
-    if training.progress < 1.0:
+    if not last:
         return Allowance(min(FEWEST_GAMES, games), min(FEWEST_GAMES, games), 0.0, final)
     return Allowance(games, min(FEWEST_GAMES, games), final, 2.0 * final)
 

@@ -131,8 +131,8 @@ class Iteration:
         games: int = 0,
     ) -> None:
         self._keys = random_keys(plan.config.seed, number)
-        self._turn = number % len(state.boards)
-        self.plan, self.state = plan.boards[self._turn], state
+        self._board = number % len(state.boards)
+        self.plan, self.state = plan.boards[self._board], state
         self._learning_rate = learning_rate_at(self.plan.config.learner, progress)
         self._enter, self._guard, self._games = enter, guard or Unguarded(), games
         self._summary: SelfPlaySummary | None = None
@@ -147,7 +147,7 @@ class Iteration:
 
     def play(self) -> Plies:
         """Play some plies in every lane with the network that plays."""
-        plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]
+        plan, (lanes, buffer) = self.plan, self.state.boards[self._board]
         self._enter("playing")
         with self._guard.computing():
             revisits = openings.draw_revisits(buffer, self._keys.revisit, plan.config.selfplay, plan.window)
@@ -159,13 +159,13 @@ class Iteration:
 
     def store(self, plies: Plies) -> None:
         """Write plies to the replay buffer, with the outcomes of the games they ended."""
-        plan, (lanes, buffer) = self.plan, self.state.boards[self._turn]
+        plan, (lanes, buffer) = self.plan, self.state.boards[self._board]
         before = replay.overwritten(buffer, count=plan.config.selfplay.plies, reach=plan.reach)
         buffer = replay.add(buffer, plies, reach=plan.reach, td_lambda=plan.config.targets.td_lambda)
-        self._guard.added(self._turn, buffer, before)
+        self._guard.added(self._board, buffer, before)
         self._put(Board(lanes, buffer))
         with self._guard.computing():
-            self._summary = jax.tree.map(np.asarray, _summarize(plies, plan.game.num_actions))
+            self._summary = jax.tree.map(np.asarray, summarize(plies, plan.game.num_actions))
             self._buffer_positions = int(_ready_positions(buffer, plan.window))
 
     def learn(self) -> None:
@@ -173,7 +173,7 @@ class Iteration:
         steps = self._steps_due()
         if steps == 0 or self._buffer_positions < self.plan.min_positions:
             return
-        buffer = self.state.boards[self._turn].buffer
+        buffer = self.state.boards[self._board].buffer
         self._enter("learning")
         with self._guard.computing():
             train_state, losses = self.plan.learner.learn(
@@ -212,7 +212,7 @@ class Iteration:
 
     def _put(self, board: Board) -> None:
         boards = self.state.boards
-        self.state = self.state._replace(boards=(*boards[: self._turn], board, *boards[self._turn + 1 :]))
+        self.state = self.state._replace(boards=(*boards[: self._board], board, *boards[self._board + 1 :]))
 
 
 def run(plan: Plan, state: State, number: int, progress: float) -> tuple[State, IterationResult]:
@@ -228,16 +228,17 @@ _copied = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree))  # learning donates
 
 
 @partial(jax.jit, static_argnums=1)
-def _summarize(plies: Plies, num_actions: int) -> SelfPlaySummary:
-    ended, drawn = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0
+def summarize(plies: Plies, num_actions: int) -> SelfPlaySummary:
+    """What is counted of the plies of an iteration [T, B]; a resigned game ends without the move at its last ply."""
+    ended, drawn, played = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0, ~plies.resigned
     return SelfPlaySummary(
         games=ended.sum(),
-        moves=jnp.where(ended, plies.ply + 1, 0).sum(),
+        moves=jnp.where(ended, plies.ply + played, 0).sum(),
         scores=jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
         draws=(ended & drawn).sum(),
         resigned=plies.resigned.sum(),
         policy_agreement=plies.agrees.mean(),
         played_prior=plies.prior.mean(),
-        first_moves=jnp.zeros(num_actions, jnp.int32).at[plies.action].add(plies.ply == 0),
+        first_moves=jnp.zeros(num_actions, jnp.int32).at[plies.action].add((plies.ply == 0) & played),
         proven=None if plies.proven is None else plies.proven.mean(),
     )

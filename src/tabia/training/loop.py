@@ -33,24 +33,24 @@ def train(
     *,
     started: float | None = None,
     signals: bool = True,
-    iteration: Callable[..., Iteration] = Iteration,
+    make_iteration: Callable[..., Iteration] = Iteration,
     parts: Parts = all_parts,
 ) -> str:
     """Train until the budget is spent ("finished") or the run is asked to stop ("stopped").
 
     The clock runs from `started`, by default from now. With `signals`, SIGINT and SIGTERM stop the run if this is the
-    main thread; otherwise append to `training.stopping` to stop it. `iteration` makes each iteration, with the
+    main thread; otherwise append to `training.stopping` to stop it. `make_iteration` makes each iteration, with the
     arguments of `Iteration`, and `parts` are what it runs in this process; a supervised run uses neither.
     """
     if training.config.is_supervised:
         return supervised.train(training, observers, started=started, signals=signals)
     with running(training, observers, started=started, signals=signals, parts=parts) as progress:
         while progress.unfinished:
-            with progress.start(iteration) as turn:
-                plies = turn.play()
-                turn.store(plies)
-                turn.learn()
-                result = progress.count(turn)
+            with progress.start(make_iteration) as iteration:
+                plies = iteration.play()
+                iteration.store(plies)
+                iteration.learn()
+                result = progress.count(iteration)
                 progress.gate(result)
                 progress.report(result)
                 progress.save_if_due()

@@ -111,6 +111,7 @@ class Estimate:
     iterations: int  # of the whole run
     positions: int  # of the whole run
     minutes: float
+    games: int  # that end the run, if they do before its iterations; 0: no number of games does
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -118,13 +119,14 @@ class Estimate:
 
     def describe(self) -> dict[str, str]:
         """For people."""
+        most, ends = ("at most", f", or fewer until {self.games:,} games") if self.games else ("about", "")
         return {
             "device": self.device,
             "replay buffer": self.replay,
             "compile time": f"{self.compile_seconds:.0f} s (less if the programs are cached)",
             "iteration": f"{self.iteration_seconds:.2f} s",
-            "run": f"about {self.iterations:,} iterations, {self.positions:,} positions of self-play",
-            "total": f"about {self.minutes:.1f} minutes, without evaluations",
+            "run": f"{most} {self.iterations:,} iterations, {self.positions:,} positions of self-play{ends}",
+            "total": f"{most} {self.minutes:.1f} minutes, without evaluations",
         }
 
 
@@ -161,6 +163,7 @@ def estimate(config: Config) -> Estimate:
         iterations=iterations,
         positions=iterations * config.selfplay.games * config.selfplay.plies,
         minutes=minutes,
+        games=config.games,
     )
 
 

@@ -22,7 +22,7 @@ from tabia.training.run import checkpoint
 from tabia.training.training import DONE, PREPARING, Training
 
 
-class Played(Protocol):
+class AnyIteration(Protocol):
     """What is counted of an iteration."""
 
     @property
@@ -38,7 +38,7 @@ class Played(Protocol):
         """Its numbers."""
 
 
-Turn = TypeVar("Turn", bound=Played)
+IterationType = TypeVar("IterationType", bound=AnyIteration)
 
 
 class Progress:
@@ -68,7 +68,7 @@ class Progress:
         return budget_left and not training.stopping
 
     @contextmanager
-    def start(self, make: Callable[..., Turn]) -> Iterator[Turn]:
+    def start(self, make: Callable[..., IterationType]) -> Iterator[IterationType]:
         """The next iteration, made by `make`, its programs compiled; a run taken over in the block is restored."""
         training, counters, guard = self._training, self._training.counters, self._training.guard
         training.widen()  # before the guard: a run that is taken over keeps its new size
@@ -90,7 +90,7 @@ class Progress:
                 games=counters.games,
             )
 
-    def count(self, iteration: Played) -> IterationResult:
+    def count(self, iteration: AnyIteration) -> IterationResult:
         """Count an iteration and adopt its state; stop a run that has diverged."""
         training, counters = self._training, self._training.counters
         training.state, result = iteration.state, iteration.result

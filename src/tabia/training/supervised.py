@@ -126,7 +126,7 @@ class SupervisedIteration:
         return IterationResult(
             selfplay=_no_games(self.plan.game),
             losses=self._losses,
-            buffer_positions=len(_weights(self.plan)),
+            buffer_positions=int(np.count_nonzero(_weights(self.plan))),
             learning_rate=self._learning_rate,
             extra={"accuracy": self.accuracy},
         )
@@ -206,6 +206,7 @@ def _is_right(learner: Learner, variables: Variables, samples: Samples) -> Array
 
 
 def _weights(plan: Plan) -> np.ndarray:
-    """int64[N]: how often each position counts."""
+    """int64[N]: how often each position counts; those without a move count only where the network can name the end."""
     found = solved(plan.game, plan.config.supervised.labels)
-    return found.nodes if plan.config.supervised.positions == "tree" else np.ones_like(found.nodes)
+    weights = found.nodes if plan.config.supervised.positions == "tree" else np.ones_like(found.nodes)
+    return weights if plan.config.network.over_class else np.where(found.policy.any(axis=1), weights, 0)

@@ -98,18 +98,8 @@ class Training:
 
     @property
     def progress(self) -> float:
-        """The fraction of the budget that is spent, from 0 to 1; 1 once loss or accuracy has reached its target."""
-        counters, config = self.counters, self.config
-        if config.loss_target and 0 < counters.loss <= config.loss_target:
-            return 1.0
-        if config.supervised.accuracy and counters.accuracy >= config.supervised.accuracy:
-            return 1.0
-        played = counters.games / config.games if config.games else 0.0
-        if not config.minutes:
-            return min(1.0, max(played, counters.iteration / config.iterations))
-        # Compile time counts toward the budget but not toward the schedule: long compiles shorten every stage.
-        budget, spent = 60 * config.minutes, counters.seconds - counters.compile_seconds
-        return min(1.0, max(played, spent / max(budget - counters.compile_seconds, 1e-3)))
+        """The fraction of the budget that is spent, from 0 to 1."""
+        return spent(self.config, self.counters)
 
     @property
     def current(self) -> Config:
@@ -132,3 +122,17 @@ class Training:
     def enter(self, phase: str) -> None:
         """Set the phase that displays show."""
         self.phase = phase
+
+
+def spent(config: Config, counters: Counters) -> float:
+    """The fraction of a run's budget that is spent, from 0 to 1; 1 once loss or accuracy has reached its target."""
+    if config.loss_target and 0 < counters.loss <= config.loss_target:
+        return 1.0
+    if config.supervised.accuracy and counters.accuracy >= config.supervised.accuracy:
+        return 1.0
+    played = counters.games / config.games if config.games else 0.0
+    if not config.minutes:
+        return min(1.0, max(played, counters.iteration / config.iterations))
+    # Compile time counts toward the budget but not toward the schedule: long compiles shorten every stage.
+    budget, seconds = 60 * config.minutes, counters.seconds - counters.compile_seconds
+    return min(1.0, max(played, seconds / max(budget - counters.compile_seconds, 1e-3)))

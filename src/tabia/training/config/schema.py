@@ -176,7 +176,7 @@ class LearnerSettings:
     """`cross_entropy`: for networks that predict win, draw and loss."""
     value_weight: float = bounded(1.0, 0.0, 1e6)
     final_position_weight: float = bounded(1.0, 0.0, 1e6)
-    """Weight of predicting the final position of the game, for networks with `final_position`."""
+    """Weight of predicting the position before the final move, for networks with `final_position`."""
     mask_illegal: bool = True
     """Leave illegal moves out of the policy loss; false: the network learns that they are illegal."""
     ema_decay: float = bounded(0.999, 0.0, 1.0)

@@ -158,9 +158,10 @@ class ValueLoss(LossTerm):
 
 
 class FinalPositionLoss(LossTerm):
-    """Cross-entropy of what each plane shows in each cell of the game's final position, from the mover's seat.
+    """Cross-entropy of what each plane shows in each cell at the end of the game, from the mover's seat.
 
-    Planes are taken as probabilities, clipped to [0, 1]. Games that were resigned do not count.
+    The target is the last stored position, before the final move. Planes are taken as probabilities, clipped to
+    [0, 1]. Games that were resigned do not count.
     """
 
     name = "final_position"
@@ -172,7 +173,7 @@ class FinalPositionLoss(LossTerm):
         return self.learner.final_position_weight
 
     def make_target(self, game: Game, samples: Samples) -> Target:
-        """The final positions as today's movers see them."""
+        """The last positions of the games, as the movers of the samples see them."""
         assert samples.last is not None and samples.reached is not None
         mover = jax.vmap(game.mover)(samples.plies.states)
         return Target(jax.vmap(game.observe)(samples.last, mover), samples.weight * samples.reached)

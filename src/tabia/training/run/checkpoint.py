@@ -14,6 +14,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,15 @@ def newest(run: RunDirectory, plan: Plan) -> tuple[Checkpoint | None, list[str]]
             f"Restore a sound one, or start over with `tabia train {plan.config.game}` in another directory."
         )
     return None, troubles
+
+
+def newest_counters(run: RunDirectory) -> Counters | None:
+    """The counters of the newest checkpoint whose manifest can be read; its files are not verified."""
+    for iteration in sorted(iterations(run), reverse=True):
+        place = run.checkpoints / str(iteration)
+        with suppress(TrainingError):
+            return _counters(place, _manifest(place, run.path))
+    return None
 
 
 def iterations(run: RunDirectory) -> list[int]:

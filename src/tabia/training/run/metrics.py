@@ -174,9 +174,7 @@ def describe_machine() -> dict[str, Any]:
         "device": devices.describe(),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "load": round(
-            os.getloadavg()[0], 1
-        ),  # of the last minute, including our own; above `cores`, the machine was shared
+        "load": round(os.getloadavg()[0], 1),  # of the last minute, and ours too; above `cores`, others ran beside
         "python": platform.python_version(),
         "versions": {"tabia": __version__} | {name: version for name in _LIBRARIES if (version := _version(name))},
     }

@@ -34,7 +34,7 @@ class ReplayBuffer(NamedTuple):
     plies: Plies  # [W, B, ...]
     outcome: Array  # float32[W, B, P] the value target of each seat
     ready: Array  # bool[W, B]
-    left: Array  # int16[W, B] rows to the final position of its game; -1 if that is unknown or was not reached
+    left: Array  # int16[W, B] rows to the last position of its game, before the final move; -1 without one
     rows: Array  # int32: rows ever written; the next one goes to rows % W
 
 
@@ -44,7 +44,7 @@ class Samples(NamedTuple):
     plies: Plies  # [N, ...]
     outcome: Array  # float32[N, P]
     weight: Array  # float32[N]: 0 if no ready position was found
-    last: State | None = None  # [N, ...] the final positions of their games, if requested
+    last: State | None = None  # [N, ...] the last positions of their games, if requested
     reached: Array | None = None  # bool[N] whether those are known
 
 
@@ -190,7 +190,7 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
 
 
 def sample(buffer: ReplayBuffer, key: Array, count: int, window: int, *, last: bool = False) -> Samples:
-    """Ready positions drawn uniformly from the newest `window` rows; `last` adds the final positions of their games."""
+    """Ready positions drawn uniformly from the newest `window` rows; `last` adds the last positions of their games."""
     rows, columns = draw_places(buffer, key, (_TRIES, count), window)
     ready = buffer.ready[rows, columns]
     first = jnp.argmax(ready, axis=0)[None]
