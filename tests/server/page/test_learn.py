@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from .conftest import Screen, Server
@@ -15,6 +16,12 @@ def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server)
     screen.page.on("response", lambda answer: refused.extend([answer.url] if answer.status == 404 else []))
     screen.open("#/learn").page.select_option("#game", "tictactoe")
     screen.wait_until("Tic-tac-toe", "form")
+    minutes = screen.page.get_by_label("Minutes")
+    for wrong in ("soon", "0", "10001"):
+        minutes.fill(wrong)
+        screen.page.click("text=Start learning")
+        screen.wait_until("at most 10,000", "form .wrong")
+    minutes.fill("30")
     screen.page.click("text=Start learning")
     screen.page.wait_for_selector(".run .state")
     name = screen.page.evaluate("location.hash.split('/')[2]")
@@ -25,7 +32,7 @@ def test_a_run_is_started_watched_played_and_stopped(look: Look, server: Server)
     screen.page.wait_for_selector('button:has-text("Resume"), .state.finished', timeout=90_000)
     screen.page.wait_for_selector('button:has-text("Play this version")')
     run = server.get(f"runs/{name}")
-    assert run["state"] in ("stopped", "finished")
+    assert run["state"] in ("stopped", "finished") and run["settings"]["minutes"] == 30
     screen.page.wait_for_selector("tabia-selfplay svg.board, tabia-selfplay p")
     for theme in ("light", "dark"):
         screen.page.emulate_media(color_scheme=theme)
@@ -65,8 +72,10 @@ def test_a_run_says_which_player_was_measured(look: Look, server: Server) -> Non
         match = dict.fromkeys(("random", "mcts:simulations=200", "minimax:depth=4", "mcts:c=2"), score)
         measured = {"agreement_network": 0.9, "agreement_search": 1.0, "matches": match}
         (folder / "metrics.jsonl").write_text(json.dumps({"iteration": 40, "seconds": 9.0, **measured}) + "\n")
-        screen = look().open(f"#/learn/{name}")
-        screen.wait_until("79%", ".strength")
+        screen = look().open("#/learn")
+        screen.page.select_option("#game", "connect4")
+        screen.open(f"#/learn/{name}").wait_until("79%", ".strength")
+        assert screen.page.input_value("#game") == "tictactoe", "the game of the run"
         assert f"{player}, at iteration 40." in screen.page.inner_text(".strength")
         opponents = screen.page.locator(".strength td:first-child").all_inner_texts()
         assert opponents == ["Random", "MCTS(200)", "Minimax(4)", "mcts:c=2"]
@@ -74,7 +83,15 @@ def test_a_run_says_which_player_was_measured(look: Look, server: Server) -> Non
         screen.wait_until(f"{player}, in games that start", ".chart-card")
         screen.wait_until(f"a search of {simulations or 16} simulations", ".chart-card")
         assert "agrees with perfect play, with search" in screen.page.inner_text(".stats")
-        screen.open("#/learn").wait_until("with search 100.0% agreement with perfect play", ".run-row")
+        screen.page.select_option("#game", "connect4")
+        screen.wait_until("with search 100.0% agreement with perfect play", ".run-row")
+    screen.open("#/learn/compare?a=alone&b=searching").wait_until("evaluation.simulations", ".compare table")
+    chart = screen.page.locator(".chart-card", has_text="Score against opponents")
+    markers = chart.locator(".u-series:not(.band-edge) .u-marker")
+    lines = markers.evaluate_all("all => all.slice(1).map(marker => marker.style.background)")
+    colors = [re.findall(r"rgb\([^)]*\)", line)[0] for line in lines]
+    assert len(set(lines)) == 8, "a line for each opponent and run"
+    assert len(set(colors[:4])) == len(set(colors[4:])) == 1 and colors[0] != colors[4], "a color for each run"
 
 
 def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) -> None:
@@ -84,13 +101,3 @@ def test_a_damaged_run_is_listed_with_its_problem(look: Look, server: Server) ->
     screen = look().open("#/learn")
     screen.wait_until("damaged", ".run-row .state")
     assert "config.toml" in screen.page.inner_text(".run-row .problem")
-
-
-def test_options_in_the_text_of_a_recipe_stay_on_one_line(look: Look) -> None:
-    screen = look().open("#/learn")
-    screen.page.select_option("#game", "othello")
-    screen.page.select_option("form select", "any-laptop")
-    screen.wait_until("--minutes", "form .option")
-    for width in range(400, 320, -4):
-        screen.page.set_viewport_size({"width": width, "height": 640})
-        assert screen.page.evaluate("document.querySelector('form .option').getClientRects().length") == 1

@@ -40,6 +40,7 @@ def test_one_click_starts_a_game_and_the_agent_answers(look: Look) -> None:
     assert [move["seat"] for move in screen.state["moves"]] == [0, 1]
     assert screen.state["moves"][0]["move"] == "b2"
     assert "last move" in str(screen.page.get_attribute('[aria-label*="last move"]', "aria-label"))
+    assert screen.page.locator(".last-cell").count() == 1 and screen.page.locator(".last").count() == 0
 
 
 def test_connect4_won_then_rematch_with_sides_swapped(look: Look, server: Server) -> None:
@@ -66,7 +67,14 @@ def test_tictactoe_lost_to_a_double_threat(look: Look, server: Server) -> None:
 def test_tictactoe_drawn_by_two_people_with_the_keyboard_only(look: Look, server: Server) -> None:
     screen = look().open("#/play?g=tictactoe")
     screen.page.click("text=Who plays, and from where")
+    assert screen.page.locator(".level :checked").count() == 1 and "Medium" in screen.page.inner_text(".side.right")
     screen.page.click("text=Two people")
+    screen.page.wait_for_selector(".level :checked", state="detached")
+    screen.page.click('.level:has-text("Hard")')
+    screen.page.wait_for_selector('.chip[aria-pressed="true"]:text-is("You and agents")')
+    screen.page.click("text=Two people")
+    screen.wait_until("Tic-tac-toe", ".side.right")
+    assert not any(level in screen.page.inner_text(".side.right") for level in ("Medium", "Hard"))
     screen.page.focus("#main")
     for _ in range(20):
         screen.page.keyboard.press("Tab")
@@ -84,6 +92,7 @@ def test_tictactoe_drawn_by_two_people_with_the_keyboard_only(look: Look, server
         screen.page.keyboard.press("Enter")
         screen.page.wait_for_selector(f'.play[data-ply="{ply + 1}"]')
     screen.wait_until("Drawn")
+    assert screen.page.locator(".level :checked").count() == 0, "nobody but the two people plays"
     assert "draw" in str(screen.page.inner_text("#announcer")).lower()
 
 
@@ -112,7 +121,8 @@ def test_checkers_with_a_jump_that_goes_on(look: Look, server: Server) -> None:
 def test_chinese_checkers_with_three_people_to_the_end(look: Look, server: Server) -> None:
     moves = CHINESE_CHECKERS.split()
     screen = look().open_game(server.game("chinese-checkers", (None, None, None), " ".join(moves[:46])))
-    for move in moves[46:]:
+    for move, corner in zip(moves[46:], ["c7", "c1", "i1"] * 2, strict=False):
+        screen.wait_until(f"to the corner at {corner}", ".status")
         screen.play(move)
     screen.wait_until("won")
     assert screen.state["result"]["winner"] == 1
@@ -120,6 +130,9 @@ def test_chinese_checkers_with_three_people_to_the_end(look: Look, server: Serve
 
 def test_chinese_checkers_against_two_agents_shows_the_way(look: Look, server: Server) -> None:
     screen = look().open_game(server.game("chinese-checkers", (None, RANDOM, RANDOM)))
+    names = screen.page.locator(".player b")
+    assert names.all_inner_texts() == ["You", "Random (Yellow)", "Random (Green)"]
+    assert names.evaluate_all("all => all.every(name => name.scrollWidth <= name.clientWidth)"), "no name is cut off"
     hop = next(entry for entry in screen.state["position"]["legal"] if entry["move"] == "b1-d4")
     screen.cell(hop["path"][0]).click()
     screen.cell(hop["path"][-1]).hover()
@@ -162,6 +175,7 @@ def test_an_own_game_is_played_with_buttons_and_text(look: Look, server: Server)
     seen = {theme: colors(screen, theme) for theme in ("light", "dark")}
     assert all(background == surface and text == ink for background, text, surface, ink in seen.values())
     assert seen["light"] != seen["dark"] and not screen.violations()
+    assert [icon.text_content().strip() for icon in screen.page.locator(".player .piece-icon").all()] == ["1", "2"]
     screen.page.click('.drawing-moves button:text-is("a3")')
     screen.page.wait_for_selector('.play[data-ply="1"]')
     screen.page.fill(".drawing-moves input", "b4")
@@ -190,6 +204,8 @@ def test_undo_hint_level_and_resignation(look: Look, server: Server) -> None:
     screen.page.click("text=Really resign")
     screen.wait_until("resigned")
     assert screen.state["result"]["winner"] == 1
+    screen.page.keyboard.press("e")
+    screen.wait_until("Final score: You 0%", ".card")
 
 
 def test_the_expected_score_says_what_it_waits_for(look: Look, server: Server) -> None:
@@ -292,6 +308,10 @@ def test_a_failure_is_shown_until_there_is_something_else_to_say(look: Look, ser
     screen.wait_until("Look at", ".center .line")
     assert screen.page.locator(".center .line.bad").count() == 0
     screen.play("b2")
+    screen.page.route("**/position?*", lambda request: request.fulfill(**failed), times=1)
+    screen.page.keyboard.press("n")
+    screen.wait_until("The board cannot be shown")
+    assert screen.page.inner_text(".status .soft").strip() == "" == screen.page.inner_text(".main-actions").strip()
 
 
 def test_a_lost_connection_is_made_again(look: Look, server: Server) -> None:
@@ -358,6 +378,41 @@ def test_a_laptop_shows_board_status_and_actions_at_once(look: Look, server: Ser
     for selector in ("main h1", "svg.board", ".main-actions"):
         box = screen.page.locator(selector).first.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 720, selector
+
+
+PARTS = """async () => {
+    const { render } = await import("/assets/vendor/lit/lit-html.js");
+    const { scoreGraph } = await import("/assets/components/score-graph.js");
+    const board = document.createElement("tabia-board"), graph = document.createElement("div");
+    const legal = ["pass", "swap"].map((move, action) => ({ action, move, path: [] }));
+    const cells = [{ x: 0.5, y: 0.5, label: "a1", row: 0, column: 0 }];
+    Object.assign(board, { board: { width: 1, height: 1, style: "hex", cells }, interactive: true });
+    document.body.append(board, graph);
+    board.position = { pieces: [-1], legal, ply: 1, mover: 1 };
+    await board.updateComplete;
+    const counts = [1, 14, 15].map((known) => {
+        const scores = Array.from({ length: 15 }, (_, ply) => (ply < known ? 0.5 : null));
+        render(scoreGraph({ scores, plies: 14, current: 0, flaws: [], pick: () => {}, label: "" }), graph);
+        return graph.querySelector("p")?.innerText ?? "";
+    });
+    return [[...board.querySelectorAll("button")].map((button) => button.innerText), counts];
+}"""
+
+
+def test_moves_without_a_cell_have_their_names_and_a_review_counts_moves(look: Look) -> None:
+    names, counts = look().open("#/play?g=foo").page.evaluate(PARTS)
+    assert names == ["Pass", "Swap"]
+    assert counts == ["Looking at move 2 of 14 …", "Looking at move 14 of 14 …", ""]
+
+
+def test_an_address_that_leads_nowhere_says_so(look: Look) -> None:
+    screen = look()
+    for place, text in {
+        "#/play?g=foo": "There is no game foo here.",
+        "#/nosuch": "There is no page nosuch here.",
+        "#/explain?g=foo&m=4": "There is no game foo here.",
+    }.items():
+        screen.open(place).wait_until(text, ".line")
 
 
 def test_space_presses_the_focused_button(look: Look, server: Server) -> None:

@@ -5,7 +5,7 @@ import { arrive, isShared } from "./account.js";
 import { icon } from "./icons.js";
 import { Shortcuts, shortcuts } from "./keys.js";
 import { Element, html, nothing } from "./lit.js";
-import { go, href, route } from "./router.js";
+import { go, href, nowhere, route } from "./router.js";
 import { game, prefer, store, Subscription, update } from "./store.js";
 import { applyTheme } from "./theme.js";
 import { chips } from "./components/parts.js";
@@ -91,7 +91,8 @@ class App extends Element {
     this.chooseNamed(place);
     await VIEWS[place.view]();
     this.loaded = new Set([...this.loaded, place.view]);
-    if (href(place.view, place.id, place.query) !== href(this.place.view, this.place.id, this.place.query)) this.place = place;
+    const isSame = href(place.view, place.id, place.query) === href(this.place.view, this.place.id, this.place.query);
+    if (!isSame || place.unknown !== this.place.unknown) this.place = place;
     update({ notice: "" });
     document.title = `${places().find(([view]) => view === place.view)?.[1] ?? TITLES[place.view]} · Tabia`;
     if (turned) scrollTo(0, 0);
@@ -106,7 +107,7 @@ class App extends Element {
   /** The route, or Play where it needs people that this server does not know. @param {import("./router.js").Route} place */
   allowed(place) {
     const isKnown = isShared() || PLACES.some(([view]) => view === place.view);
-    return isKnown ? place : { view: "play", id: "", query: {} };
+    return isKnown ? place : nowhere(place.view);
   }
 
   /** @param {string} theme */
@@ -123,7 +124,7 @@ class App extends Element {
   /** @param {Event} event */
   choose(event) {
     prefer({ game: /** @type {HTMLSelectElement} */ (event.target).value });
-    if (["learn", "leaderboard", "account", "people"].includes(this.place.view)) return;
+    if (["leaderboard", "account", "people"].includes(this.place.view)) return;
     if (location.hash === href(this.place.view)) this.requestUpdate();
     else go(this.place.view);
   }

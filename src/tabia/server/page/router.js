@@ -3,7 +3,7 @@
  * on a shared server also `#/leaderboard`, `#/account`, `#/people/NAME` and `#/play?join=CODE`.
  */
 
-/** @typedef {{view: string, id: string, query: Record<string, string>}} Route */
+/** @typedef {{view: string, id: string, query: Record<string, string>, unknown?: string}} Route `unknown`: the view that an address names but that does not exist. */
 
 const VIEWS = ["play", "review", "learn", "explain", "leaderboard", "account", "people"];
 
@@ -11,9 +11,13 @@ const VIEWS = ["play", "review", "learn", "explain", "leaderboard", "account", "
 export function route(hash = location.hash) {
   const [path, search] = hash.replace(/^#\/?/, "").split("?");
   const [view, ...rest] = path.split("/");
+  if (view && !VIEWS.includes(view)) return nowhere(view);
   const query = Object.fromEntries(new URLSearchParams(search ?? ""));
-  return { view: VIEWS.includes(view) ? view : "play", id: decodeURIComponent(rest.join("/")), query };
+  return { view: view || "play", id: decodeURIComponent(rest.join("/")), query };
 }
+
+/** Play, instead of a view that does not exist here. @param {string} unknown @returns {Route} */
+export const nowhere = (unknown) => ({ view: "play", id: "", query: {}, unknown });
 
 /** @param {string} view @param {string} [id] @param {Record<string, any>} [query] */
 export function href(view, id = "", query = {}) {

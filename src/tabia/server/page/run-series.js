@@ -63,13 +63,27 @@ export function grouped(all) {
   return { groups, rest: names.filter((name) => !used.has(name)) };
 }
 
-/** Curves for a chart. @param {Record<string, Series>} all @param {string[]} names @param {boolean} time @param {string} [prefix] @param {boolean} [dashed] */
-export function curves(all, names, time, prefix = "", dashed = false) {
+/** Curves for a chart, one color per metric. @param {Record<string, Series>} all @param {string[]} names @param {boolean} time */
+export function curves(all, names, time) {
   return names.flatMap((name, tone) => {
     if (!all[name]) return [];
     const { x, seconds, y, low, high } = all[name];
-    return [{ label: `${prefix}${seriesName(name)}`, x: time ? seconds : x, y, ...(low && high ? { low, high } : {}), dashed, tone }];
+    return [{ label: seriesName(name), x: time ? seconds : x, y, ...(low && high ? { low, high } : {}), tone, dash: 0 }];
   });
+}
+
+/** Curves of one of several runs, in its color; dashes tell the metrics apart. @param {any} run @param {number} tone @param {string[]} names @param {boolean} time */
+export function runCurves(run, tone, names, time) {
+  return curves(run.series, names, time).map((curve) => ({ ...curve, label: `${run.name}: ${curve.label}`, tone, dash: curve.tone }));
+}
+
+/** Where the last curve ends. @param {Record<string, Series>} all @param {boolean} time */
+export const end = (all, time) => Math.max(0, ...Object.values(all).map((curve) => (time ? curve.seconds : curve.x).at(-1) ?? 0));
+
+/** A setting's value for people. @param {any} value */
+export function settingText(value) {
+  if (value === null || value === undefined) return "–";
+  return typeof value === "number" && !Number.isInteger(value) ? figure(value) : String(value);
 }
 
 /** Add a line of metrics to the series it continues. @param {Record<string, Series>} all @param {Record<string, any>} line */

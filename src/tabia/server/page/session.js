@@ -12,7 +12,6 @@ export class GameSession {
     this.host = host;
     this.heard = heard;
     /** @type {any} */ this.state = null;
-    /** @type {any} The search in progress, as the server reports it. */ this.thinking = null;
     /** @type {any} The own move that is being sent. */ this.pending = null;
     /** When the state arrived, by the browser's monotonic clock: its clocks count from there. */ this.arrived = 0;
     this.connected = true;
@@ -33,7 +32,7 @@ export class GameSession {
     this.turn += 1;
     this.stop();
     this.stop = () => {};
-    this.state = this.thinking = this.pending = null;
+    this.state = this.pending = null;
     this.connected = true;
     this.host.requestUpdate();
   }
@@ -72,14 +71,7 @@ export class GameSession {
       this.connected = connected;
       this.host.requestUpdate();
     };
-    this.stop = follow(id, (message) => this.receive(message), status, () => this.heard("signed out"));
-  }
-
-  /** @param {any} message */
-  receive(message) {
-    if (message.type === "state") this.take(message.state);
-    if (message.type === "thinking") this.thinking = message;
-    this.host.requestUpdate();
+    this.stop = follow(id, (message) => this.take(message.state), status, () => this.heard("signed out"));
   }
 
   /** Accept a state unless a newer one is here. @param {any} state */
@@ -89,7 +81,6 @@ export class GameSession {
     this.state = state;
     this.arrived = performance.now();
     if (!before || before.version !== state.version) {
-      this.thinking = null;
       if (!this.pending || state.position.ply !== this.pending.ply || state.status === "over") this.pending = null;
       this.heard("state", { before, state });
     }

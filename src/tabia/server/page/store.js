@@ -73,6 +73,12 @@ export function game(id) {
   return find(id ?? store.prefs.game) ?? (id ? undefined : find(store.catalog?.default) ?? games[0]);
 }
 
+/** What an address names that is not here, as a sentence. @param {import("./router.js").Route} place */
+export function notHere({ unknown, query }) {
+  if (unknown) return `There is no page ${unknown} here.`;
+  return query.g && !game(query.g) ? `There is no game ${query.g} here.` : "";
+}
+
 /** An agent's name for people, where the server gives its id; other names as they are. @param {string} id The game. @param {string} name */
 export const agentName = (id, name) => game(id)?.levels.find((/** @type {any} */ level) => level.id === name)?.name ?? name;
 

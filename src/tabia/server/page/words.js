@@ -16,6 +16,9 @@ export function percent(share) {
 /** A value from -1 to 1 as an expected score from 0 to 1. @param {number} value */
 export const score = (value) => Math.min(1, Math.max(0, (value + 1) / 2));
 
+/** "Pass", at the start of a sentence or on a button. @param {string} text */
+export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** "3 moves", "1 move". @param {number} number @param {string} noun */
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 

@@ -40,8 +40,9 @@ export function piece(seat, radius, { style, colors, king } = {}) {
     <circle class="body" r="0.97"/>${king ? CROWN : mark(seat)}</g>`;
 }
 
-/** A piece as a small picture beside text. @param {number} seat @param {{style?: string, colors?: string[]}} look */
+/** A piece as a small picture beside text; where a game has no pieces to show, the seat's number. @param {number} seat @param {{style?: string, colors?: string[]}} look */
 export function pieceIcon(seat, look) {
+  if (!look.style) return html`<svg class="piece-icon seat-number ${tone(seat, look.colors)}" viewBox="-50 -50 100 100" aria-hidden="true"><circle r="42"/><text y="16">${seat + 1}</text></svg>`;
   return html`<svg class="piece-icon" viewBox="-50 -50 100 100" aria-hidden="true">${piece(seat, 0.46, look)}</svg>`;
 }
 

@@ -21,7 +21,7 @@ export function marks({ board, shown, legal, chosen, hover, overlay, highlight, 
   const [hovered] = hover === null ? [] : movesAt(legal, hover, chosen);
   return svg`
     ${last.length > 1 ? svg`${way(last, "last-way")}${ring(last[0], "last-from", 0.3)}` : nothing}
-    ${last.length ? ring(last[last.length - 1], "last", 1.06) : nothing}
+    ${last.length ? lastMove(last[last.length - 1]) : nothing}
     ${movable.map((cell) => ring(cell, "movable", 1.06))}
     ${chosen !== null ? ring(chosen, "chosen", 1.08) : nothing}
     ${drawn(board, overlay)}
@@ -29,6 +29,13 @@ export function marks({ board, shown, legal, chosen, hover, overlay, highlight, 
     ${hovered ? ghost(hovered) : nothing}
     ${highlight.length > 1 ? way(highlight, "hint-path") : nothing}${highlight.map((cell) => ring(cell, "hint", 0.94))}
     ${shown.line?.length ? svg`${way(shown.line, "win-edge")}${way(shown.line, "win")}${shown.line.map((/** @type {number} */ cell) => ring(cell, "win-ring", 0.98))}` : nothing}`;
+
+  /** The cell of the last move; around glyphs a ring would look like one of them. @param {number} cell */
+  function lastMove(cell) {
+    if (board.style !== "plain") return ring(cell, "last", 1.06);
+    const half = 0.43 * UNIT;
+    return svg`<rect class="last-cell" x=${at(cell).x - half} y=${at(cell).y - half} width=${2 * half} height=${2 * half} rx="12"/>`;
+  }
 
   /** Where a move lands, and the way there. @param {any} move */
   function ghost(move) {

@@ -11,6 +11,7 @@ import { coordinates, frame, ground, piece, UNIT, viewBox } from "./board-art.js
 import { marks } from "./board-marks.js";
 import { isPass, movesAt, neighbor, onlyOrigin, origins, placeName, reason } from "./board-moves.js";
 import { Motion } from "./board-motion.js";
+import { capitalized } from "../words.js";
 import "./board-drawing.js";
 
 export class Board extends Element {
@@ -277,13 +278,13 @@ export class Board extends Element {
     return `${placeName(this.board, cell)}, ${what}${last}${won}${ways}`;
   }
 
-  /** Moves without a cell (a pass) and moves that need a choice between several ways. */
+  /** Moves without a cell, such as a pass, and moves that need a choice between several ways. */
   below() {
     const passes = this.legal.filter(isPass);
     const ask = this.choices.length ? this.choices : passes;
     if (!ask.length) return nothing;
     return html`<div class="board-choices">${this.choices.length ? html`<span>Which way?</span>` : nothing}
-      ${ask.map((move) => html`<button class=${isPass(move) ? "primary" : ""} @click=${() => this.play(move)}>${isPass(move) ? `Pass${passes.length > 1 ? ` (${move.move})` : ""}` : move.move}</button>`)}</div>`;
+      ${ask.map((move) => html`<button class=${isPass(move) ? "primary" : ""} @click=${() => this.play(move)}>${isPass(move) ? capitalized(move.move) : move.move}</button>`)}</div>`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Small parts shared by the views: the list of moves, the expected score, chips, texts with options. */
+/** Small parts shared by the views: the list of moves, the expected score, chips. */
 import { html, nothing } from "../lit.js";
 import { percent, score } from "../words.js";
 import { tone } from "./board-art.js";
@@ -21,14 +21,14 @@ export function moveList({ moves, seats, current, pick, marked = new Set(), from
     })}</li>`)}</ol>`;
 }
 
-/** The expected score of each seat as one bar; the number is the viewer's. @param {number[]} expected @param {number} own @param {string[]} colors @param {string} who */
-export function scoreBar(expected, own, colors, who) {
+/** The score of each seat as one bar, expected or final; the number is the viewer's. @param {string} title @param {number[]} expected @param {number} own @param {string[]} colors @param {string} who */
+export function scoreBar(title, expected, own, colors, who) {
   const values = shares(expected);
   const order = [own, ...values.keys()].filter((seat, index, all) => all.indexOf(seat) === index);
   const text = `${who} ${percent(score(expected[own]))}`;
-  return html`<div class="evalbar" role="img" aria-label="Expected score: ${text}">
+  return html`<div class="evalbar" role="img" aria-label="${title}: ${text}">
       ${order.map((seat) => html`<i class=${tone(seat, colors)} .style=${`width: ${100 * values[seat]}%`}></i>`)}</div>
-    <p class="soft small">Expected score: <b>${text}</b></p>`;
+    <p class="soft small">${title}: <b>${text}</b></p>`;
 }
 
 /** The widths of the bar: scores as shares of one. @param {number[]} expected */
@@ -42,6 +42,3 @@ function shares(expected) {
 export function chips(label, options, chosen, choose) {
   return html`<div class="chips" role="group" aria-label=${label}>${options.map(([value, text]) => html`<button type="button" class="chip" aria-pressed=${value === chosen ? "true" : "false"} @click=${() => choose(value)}>${text}</button>`)}</div>`;
 }
-
-/** A text in which the options of commands, such as --minutes, stay on one line. @param {string} text */
-export const withOptions = (text) => text.split(/(--[a-z][a-z-]*)/).map((part, index) => (index % 2 ? html`<span class="option">${part}</span>` : part));

@@ -33,5 +33,5 @@ export function scoreGraph({ scores, plies, current, flaws, pick, label }) {
       ${at === null || at === undefined ? nothing : svg`<circle class="dot" cx=${x(current)} cy=${y(at)} r="5"/>`}
       ${flaws.map(({ ply, text }) => svg`<g class="flaw-dot"><title>${text}</title><circle cx=${x(ply)} cy=${y(scores[ply] ?? 0.5)} r="8.5"/><text x=${x(ply)} y=${y(scores[ply] ?? 0.5) + 4}>${ply}</text></g>`)}
     </svg>
-    ${known <= plies ? html`<p class="soft small" role="status">Looking at move ${known} of ${plies + 1} …</p>` : nothing}`;
+    ${plies && known <= plies ? html`<p class="soft small" role="status">Looking at move ${Math.min(known + 1, plies)} of ${plies} …</p>` : nothing}`;
 }

@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { Shortcuts } from "../keys.js";
 import { Element, html, nothing } from "../lit.js";
 import { href, moveText, rename } from "../router.js";
-import { announce, prefer, store, Subscription } from "../store.js";
+import { announce, notHere, prefer, store, Subscription } from "../store.js";
 import { count, percent, plural, score } from "../words.js";
 import { entries } from "../components/overlay.js";
 import { planePictures, searchTree } from "../components/tree.js";
@@ -113,7 +113,7 @@ class Explain extends Element {
       <form class="toolbar" @submit=${this.type}><label class="grow"><span class="unseen">Moves that lead here</span><input id="line" autocomplete="off" spellcheck="false" placeholder="Moves, such as ${game.board.style === "drop" ? "4453" : "the first moves of a game"}" .value=${moveText(this.moves)}></label>
         <button type="submit">Set up</button><button type="button" ?disabled=${!this.moves.length} @click=${() => this.go(this.moves.slice(0, -1))}>${icon("undo")} Back <kbd>U</kbd></button>
         <button type="button" ?disabled=${!this.moves.length} @click=${() => this.go([])}>${icon("first")} Start</button><a class="button" href=${href("review", "", { g: game.id, m: moveText(this.moves) || " " })}>${icon("search")} Review</a></form>
-      <p class="line" aria-live="polite">${this.message || (this.busy ? "Looking …" : "Play on any of the boards to go on from here.")}</p>
+      <p class="line" aria-live="polite">${this.message || notHere(this.place) || (this.busy ? "Looking …" : "Play on any of the boards to go on from here.")}</p>
       <div class="ways">
         ${this.way("The network", found && !found.network ? "The agent of this game has no network." : "One look, no search: how likely it finds each move.", found?.network, "policy")}
         ${this.way("The search", html`After <b>${count(STEPS[this.step])}</b> ${STEPS[this.step] === 1 ? "simulation" : "simulations"}: the share of each move.`, found?.search, "visits", this.slider())}

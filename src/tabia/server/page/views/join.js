@@ -54,7 +54,7 @@ class Join extends Element {
     const game = catalogGame(invitation.game);
     const isStranger = ["stranger", "guest"].includes(store.account?.role);
     return html`<section class="card join stack"><div><h1>${invitation.by} invites you to ${game?.name ?? invitation.game}</h1>
-        <p class="soft">${game?.goal ?? ""}</p></div>
+        <p class="soft">${game?.goals[invitation.seat] ?? ""}</p></div>
       <dl class="facts"><dt>Your side</dt><dd>${game?.seat_names[invitation.seat] ?? `seat ${invitation.seat + 1}`}</dd><dt>Time</dt><dd>${timeControl(invitation.clock)}</dd>
         <dt>Rated</dt><dd>${invitation.rated ? "yes: the result changes both ratings" : "no"}</dd></dl>
       <div class="actions"><button class="primary" ?disabled=${this.busy} @click=${this.join}>${icon("play")} Join the game</button><a class="button" href=${href("play")}>Not now</a></div>

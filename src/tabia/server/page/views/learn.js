@@ -5,20 +5,24 @@ import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
 import { game as catalogGame, store, Subscription } from "../store.js";
-import { duration, percent } from "../words.js";
-import { withOptions } from "../components/parts.js";
+import { count, duration, percent } from "../words.js";
 import "./compare.js";
 
 import { ENDED } from "./run.js";
 
+/** As many minutes as the server takes. */
+const MOST_MINUTES = 10_000;
+
 class Learn extends Element {
-  static properties = { place: { attribute: false }, runs: { state: true }, message: { state: true }, recipes: { state: true }, wish: { state: true }, estimate: { state: true }, picked: { state: true }, starting: { state: true } };
+  static properties = { place: { attribute: false }, runs: { state: true }, message: { state: true }, recipes: { state: true }, wish: { state: true }, minutes: { state: true }, wrong: { state: true }, estimate: { state: true }, picked: { state: true }, starting: { state: true } };
 
   constructor() {
     super();
     this.runs = /** @type {any[]|null} */ (null);
     this.recipes = /** @type {any[]} */ ([]);
     this.wish = { game: "", recipe: "" };
+    this.minutes = ""; // As typed.
+    this.wrong = "";
     this.estimate = /** @type {any} */ (null);
     this.picked = /** @type {string[]} */ ([]);
     this.message = "";
@@ -55,13 +59,13 @@ class Learn extends Element {
   /** @param {string} game */
   async choose(game) {
     this.wish = { game, recipe: "" };
-    this.estimate = null;
+    this.chooseRecipe("");
     try {
       const found = await api.recipes(game);
       if (this.wish.game !== game) return;
       this.recipes = Array.isArray(found) ? found : found.recipes;
       const fitting = this.recipes.find((entry) => entry.name === game) ?? this.recipes.find((entry) => entry.device === "cpu") ?? this.recipes[0];
-      this.wish = { game, recipe: fitting?.name ?? "" };
+      this.chooseRecipe(fitting?.name ?? "");
     } catch (error) {
       this.recipes = [];
       this.message = /** @type {Error} */ (error).message;
@@ -72,6 +76,17 @@ class Learn extends Element {
   chooseRecipe(recipe) {
     this.wish = { ...this.wish, recipe };
     this.estimate = null;
+    this.type(String(this.recipe?.minutes ?? ""));
+  }
+
+  get recipe() {
+    return this.recipes.find((entry) => entry.name === this.wish.recipe);
+  }
+
+  /** @param {string} minutes */
+  type(minutes) {
+    this.minutes = minutes.trim();
+    this.wrong = "";
   }
 
   /** Measure how long the recipe takes on this machine; this needs some seconds. */
@@ -89,9 +104,15 @@ class Learn extends Element {
   /** @param {Event} event */
   async start(event) {
     event.preventDefault();
+    const minutes = Number(this.minutes);
+    if (this.minutes && !(minutes > 0 && minutes <= MOST_MINUTES)) {
+      this.wrong = `Enter a number of minutes, at most ${count(MOST_MINUTES)}.`;
+      /** @type {HTMLElement|null} */ (this.querySelector("input[name=minutes]"))?.focus();
+      return;
+    }
     this.starting = true;
     try {
-      const run = await api.startRun(this.wish);
+      const run = await api.startRun(this.minutes ? { ...this.wish, minutes } : this.wish);
       go("learn", run.name);
     } catch (error) {
       this.message = /** @type {Error} */ (error).message;
@@ -106,22 +127,31 @@ class Learn extends Element {
     return html`<div class="learn-list"><section class="stack">
         <div class="status"><h1>Runs</h1>${this.picked.length ? html`<span class="soft">${this.picked.length === 2 ? html`<a class="button" href=${href("learn", "compare", { a: this.picked[0], b: this.picked[1] })}>${icon("swap")} Compare these two</a>` : "Choose one more to compare"}</span>` : nothing}</div>
         ${this.message ? html`<p class="note" role="alert">${icon("warn")}<span>${this.message}</span></p>` : nothing}
-        ${this.runs === null ? html`<p class="empty" aria-busy="true">Loading …</p>` : this.runs.length ? html`<ul class="run-list">${this.runs.map((run) => this.row(run))}</ul>` : html`<div class="empty card"><p>${mayTrain() ? "No runs yet. Start one: tic-tac-toe learns from nothing in about a minute." : "No runs yet."}</p></div>`}
+        ${this.runs === null ? html`<p class="empty" aria-busy="true">Loading …</p>` : this.runs.length ? html`<ul class="run-list">${this.runs.map((run) => this.row(run))}</ul>` : html`<div class="empty card"><p>${mayTrain() ? "No runs yet. Start one and watch the network learn." : "No runs yet."}</p></div>`}
       </section>${this.startCard()}</div>`;
   }
 
   startCard() {
     if (!mayTrain()) return html`<section class="card"><h2>Start a run</h2><p class="soft">${isShared() ? "Operators of this server start and stop runs. You can watch them learn and play every version." : "Runs cannot be started from this page. Use the terminal: tabia train."}</p></section>`;
     const game = catalogGame(this.wish.game);
-    const recipe = this.recipes.find((entry) => entry.name === this.wish.recipe);
+    const { recipe } = this;
     return html`<form class="card stack tight" @submit=${this.start}><h2>Start a run</h2>
       <p class="soft">The network starts knowing nothing but the rules of ${game?.name ?? "the game"} and learns by playing itself. The game is the one chosen at the top right.</p>
       ${this.recipes.length ? html`<label class="field"><span>Recipe</span><select @change=${(/** @type {any} */ event) => this.chooseRecipe(event.target.value)}>${this.recipes.map((entry) => html`<option value=${entry.name} .selected=${entry.name === this.wish.recipe}>${entry.name}${entry.device ? ` (${entry.device})` : ""}</option>`)}</select></label>
-        ${recipe ? html`<p class="small">${withOptions(recipe.about)} ${recipe.expect ? html`<span class="soft">${withOptions(recipe.expect)}</span>` : nothing}</p>` : nothing}
-        <p class="small" aria-live="polite">${this.estimate ? html`<b>${this.estimate.text ?? `About ${duration(60 * this.estimate.minutes)} here.`}</b>` : html`${recipe?.minutes ? `Planned for ${duration(60 * recipe.minutes)}. ` : nothing}<button type="button" class="plain" @click=${this.measure}>Estimate the time on this machine</button>`}</p>
+        ${recipe ? html`<p class="small soft">${recipe.about}</p>${this.minutesField(recipe)}` : nothing}
+        ${this.minutes ? nothing : html`<p class="small" aria-live="polite">${this.estimate ? html`<b>${this.estimate.text}</b>` : html`<button type="button" class="plain" @click=${this.measure}>Estimate the time on this machine</button>`}</p>`}
         <div class="actions"><button class="primary" type="submit" ?disabled=${!this.wish.recipe || this.starting}>${icon("play")} ${this.starting ? "Starting …" : "Start learning"}</button></div>
         <p class="soft small">Stopping saves everything; a stopped run can be resumed at any time.</p>` : html`<p class="soft">There is no recipe for this game yet. Choose another game at the top right.</p>`}
     </form>`;
+  }
+
+  /** @param {any} recipe */
+  minutesField(recipe) {
+    const note = recipe.minutes ? `The recipe is made for ${duration(60 * recipe.minutes)}.` : "Leave it empty to train as long as the recipe does.";
+    return html`<div class="field"><label for="run-minutes">Minutes</label>
+      <input id="run-minutes" name="minutes" inputmode="decimal" autocomplete="off" maxlength="8" .value=${this.minutes} @input=${(/** @type {any} */ event) => this.type(event.target.value)}
+        aria-invalid=${this.wrong ? "true" : nothing} aria-describedby="run-minutes-about">
+      <small id="run-minutes-about" class=${this.wrong ? "wrong" : "soft"} role=${this.wrong ? "alert" : nothing}>${this.wrong || note}</small></div>`;
   }
 
   /** @param {any} run */

@@ -7,7 +7,6 @@ import { mine, viewpoint } from "../words.js";
 import { moveList, scoreBar } from "../components/parts.js";
 import { isFair, players } from "../components/seats.js";
 import { onlineNote } from "./play-online.js";
-import { choices } from "./play-setup.js";
 
 /** @param {any} state @param {any} position @param {any[]} seats @param {any} view The view of the game. */
 export function statusLine(view, state, position, seats) {
@@ -15,8 +14,9 @@ export function statusLine(view, state, position, seats) {
   const seated = mine(state ?? { seats });
   const alone = seated.length === 1;
   const [own] = seated;
-  const facts = [alone ? `you are ${seatName(game.seat_names[own])}` : "", position?.over ? "" : lower(game.goal)].filter(Boolean);
-  const title = state ? view.status(state) : seats[position?.mover]?.kind === "agent" ? "Ready when you are" : "Your move";
+  const goal = position && !position.over ? lower(game.goals[alone ? own : position.mover]) : "";
+  const facts = [position && alone ? `you are ${seatName(game.seat_names[own])}` : "", goal].filter(Boolean);
+  const title = state ? view.status(state) : position ? ready(seats[position.mover]) : view.failure || view.message ? "The board cannot be shown" : "Opening the board …";
   const won = state?.status === "over" && alone ? (state.result?.winner === own ? "won" : state.result?.winner === null ? "" : "lost") : "";
   const failure = view.session.connected ? view.failure || state?.problem : "";
   const note = !view.session.connected ? "Reconnecting … your game is kept." : failure ? failure : view.hint?.explained ? view.hint.text : view.hint ? `Look at ${view.hint.move}. Press Hint again for the reason.` : view.message || onlineNote(view, state);
@@ -26,6 +26,9 @@ export function statusLine(view, state, position, seats) {
       <button class="who quiet" @click=${() => { view.sheet = true; }}>${icon("settings")}<span>${alone && opponents(view, seats) ? `against ${opponents(view, seats)}` : "Players"}</span></button></div>
     <p class="line ${note ? "" : "blank"} ${failure || !view.session.connected ? "bad" : ""}" aria-live="polite">${note || " "}</p>`;
 }
+
+/** Who begins, before a game. @param {any} seat */
+const ready = (seat) => (seat?.kind === "agent" ? "Ready when you are" : "Your move");
 
 /** A seat inside a sentence: red, seat 1, X. @param {string} name */
 const seatName = (name) => (name.length > 1 ? name.toLowerCase() : name);
@@ -39,8 +42,8 @@ function opponents(view, seats) {
 /** @param {any} state @param {boolean} own @param {any} view The view of the game. */
 export function actions(view, state, own) {
   if (!state) {
-    const startable = view.draft?.position && !own;
-    return html`<div class="actions main-actions">${startable
+    if (!view.draft?.position) return html`<div class="actions main-actions"></div>`;
+    return html`<div class="actions main-actions">${!own
       ? html`<button class="primary" @click=${view.start}>${icon("play")} Start: ${view.levelName()} moves first</button>`
       : html`<p class="soft">Play a move to start. Nothing to sign up for.</p>`}</div>`;
   }
@@ -62,15 +65,22 @@ export function actions(view, state, own) {
 /** @param {any} state @param {any} view The view of the game. @param {import("../components/seats.js").Look} look */
 export function sidebar(view, state, look) {
   const { game } = view;
-  const own = viewpoint(state);
   const isHelped = !isFair(state) || state.status === "over";
-  const who = state.seats[own].name;
   return html`<section class="card">${players(state, look)}</section>
     <section class="card moves-card"><h2>Moves</h2><div class="moves-box">${moveList({ moves: state.moves, seats: game.seats, current: state.moves.length })}</div>
       ${game.board.cells && state.status === "your move" ? moveBox(view, state.position) : nothing}
       <div class="actions gap-top">${isHelped ? html`<button class="plain" @click=${view.share}>Copy link</button><a href=${href("explain", "", { g: game.id, m: moveText(state.moves.map((/** @type {any} */ move) => move.move)) })}>Explain this position</a>` : nothing}</div></section>
     ${isFair(state) ? nothing : html`<section class="card"><label class="check"><input type="checkbox" .checked=${store.prefs.bar} @change=${(/** @type {any} */ event) => view.showExpected(event.target.checked)}>Show the expected score</label>
-      ${store.prefs.bar && state.status !== "over" ? (view.expected ? scoreBar(view.expected, own, game.seat_names, who) : html`<p class="soft small" role="status">${expectedText(state, view)}</p>`) : nothing}</section>`}`;
+      ${store.prefs.bar ? scores(state, view) : nothing}</section>`}`;
+}
+
+/** The expected score or, at the end, the final one. @param {any} state @param {any} view The view of the game. */
+function scores(state, view) {
+  const { seat_names: colors } = view.game;
+  const own = viewpoint(state);
+  const who = state.seats[own].name;
+  if (state.status === "over") return state.result ? scoreBar("Final score", state.result.scores, own, colors, who) : nothing;
+  return view.expected ? scoreBar("Expected score", view.expected, own, colors, who) : html`<p class="soft small" role="status">${expectedText(state, view)}</p>`;
 }
 
 /** Why no expected score is shown. @param {any} state @param {any} view The view of the game. */
@@ -96,10 +106,18 @@ function moveBox(view, position) {
 /** @param {any} view The view of the game. */
 export function welcome(view) {
   const { game } = view;
-  const level = game.levels.find((/** @type {any} */ entry) => entry.id === choices(game).level);
-  return html`<section class="card stack tight"><h2>${game.name}</h2><p>${game.goal}</p>
+  const seats = /** @type {any[]} */ (view.draft?.game === game.id ? view.draft.seats : []);
+  const levels = game.levels.filter((/** @type {any} */ level) => seats.some((seat) => seat.agent === level.id));
+  return html`<section class="card stack tight"><h2>${game.name}</h2>${goals(game, mine({ seats }))}
     ${game.note ? html`<p class="soft">${game.note}</p>` : nothing}
-    ${level ? html`<p class="soft small">${level.name}: ${level.about}<br><span class="technical">${level.technical}</span></p>` : nothing}</section>`;
+    ${levels.map((/** @type {any} */ level) => html`<p class="soft small">${level.name}: ${level.about}<br><span class="technical">${level.technical}</span></p>`)}</section>`;
+}
+
+/** What the reader has to do; where several people play or none, what each seat has to do. @param {any} game @param {number[]} own */
+function goals(game, own) {
+  if (own.length === 1) return html`<p>${game.goals[own[0]]}</p>`;
+  if (new Set(game.goals).size === 1) return html`<p>${game.goals[0]}</p>`;
+  return game.goals.map((/** @type {string} */ goal, /** @type {number} */ seat) => html`<p><b>${game.seat_names[seat]}</b>: ${goal}</p>`);
 }
 
 /** A sentence as part of another. @param {string} text */

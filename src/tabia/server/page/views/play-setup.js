@@ -1,5 +1,5 @@
 /**
- * Choosing a game to play: who sits where, from which position. Pure functions over the reader's choices.
+ * Choosing a game to play: who sits where, from which position. What it shows follows from the reader's choices.
  */
 import { html, nothing } from "../lit.js";
 import { choose, store } from "../store.js";
@@ -7,6 +7,9 @@ import { chips } from "../components/parts.js";
 import { ladder } from "../components/ladder.js";
 
 const ORDER = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth"];
+
+/** Whether the choice of who plays is open: choosing there does not close it. */
+let opened = false;
 
 /** The choices for a game, complete. @param {any} game */
 export function choices(game) {
@@ -38,12 +41,12 @@ export function setup(game, chooseLevel, changed) {
   const modes = /** @type {[string, string][]} */ ([["agent", "You and agents"], ["people", game.seats === 2 ? "Two people" : `${game.seats} people`], ["custom", "Each seat"]]);
   return html`
     <section class="card"><h2>Opponent</h2>
-      ${ladder(game, chosen.level, (level) => { choose(game.id, { level, ...(chosen.mode === "people" ? { mode: "agent" } : {}) }); chooseLevel(level); })}
+      ${ladder(game, chosen.mode === "people" ? "" : chosen.level, (level) => { choose(game.id, { level, ...(chosen.mode === "people" ? { mode: "agent" } : {}) }); chooseLevel(level); })}
     </section>
     <section class="card stack">
       ${chosen.mode === "agent" ? html`<div><h2>Your side</h2>${chips("Your side", sides, chosen.side, (side) => set({ side }))}
         ${game.note ? html`<p class="soft small gap-top">${game.note}</p>` : nothing}</div>` : nothing}
-      <details ?open=${chosen.mode !== "agent" || Boolean(chosen.opening)}><summary>Who plays, and from where</summary>
+      <details ?open=${opened || chosen.mode !== "agent" || Boolean(chosen.opening)} @toggle=${(/** @type {any} */ event) => (opened = event.target.open)}><summary>Who plays, and from where</summary>
         <div class="stack gap-top">
           ${chips("Who plays", modes, chosen.mode, (mode) => set({ mode }))}
           ${chosen.mode === "custom" ? seatChoices(game, chosen, set) : nothing}

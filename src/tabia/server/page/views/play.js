@@ -10,10 +10,9 @@ import { OnlinePlay } from "../online.js";
 import { go, rename, shareLink } from "../router.js";
 import { oriented, startsOnTop } from "../orientation.js";
 import { GameSession } from "../session.js";
-import { announce, game as catalogGame, prefer, store, Subscription } from "../store.js";
+import { announce, game as catalogGame, notHere, prefer, store, Subscription } from "../store.js";
 import { sound } from "../theme.js";
 import { copied, ending, opponents, viewpoint } from "../words.js";
-import { entries } from "../components/overlay.js";
 import { isFair, strip, vacant } from "../components/seats.js";
 import { invitation, onlineActions, onlineSide } from "./play-online.js";
 import { actions, sidebar, statusLine, welcome } from "./play-parts.js";
@@ -67,8 +66,17 @@ class Play extends Element {
     if (changed.has("place") || switched) this.arrive(switched && Boolean(changed.get("game")));
   }
 
-  /** Open the game the address names, the one last played, or an empty board. @param {boolean} switched */
+  /** Show what the address names; if that is not here, say so. @param {boolean} switched */
   async arrive(switched) {
+    const missing = notHere(this.place);
+    await this.openPlace(switched);
+    if (!missing) return;
+    this.say(missing);
+    rename("play", this.state?.id);
+  }
+
+  /** Open the game the address names, the one last played, or an empty board. @param {boolean} switched */
+  async openPlace(switched) {
     const { place, game } = this;
     const id = place.id || store.prefs.current[game.id];
     if (switched && this.state && this.state.game !== game.id && place.id === this.state.id) return go("play");
@@ -102,11 +110,12 @@ class Play extends Element {
     prefer({ current: { ...store.prefs.current, [game.id]: "" } });
     const known = choices(game);
     this.side = known.side === "random" ? Math.floor(Math.random() * game.seats) : Number(known.side);
-    this.draft = { game: game.id, position: null };
+    const draft = { game: game.id, position: null, seats: seatsOf(game, this.side) };
+    this.draft = draft;
     try {
       const { position, moves } = await api.position(game.id, known.opening);
-      if (this.game.id !== game.id || this.state) return;
-      this.draft = { game: game.id, position, moves, seats: seatsOf(game, this.side) };
+      if (this.game.id !== game.id || this.state || this.draft !== draft) return;
+      this.draft = { ...draft, position, moves };
       this.face(this.draft);
     } catch (error) {
       this.explain(error);
@@ -330,9 +339,9 @@ class Play extends Element {
       <section class="center" aria-label="Board">
         ${statusLine(this, shown, position, seats)}
         ${invitation(this, shown)}${strip(shown, "top", look)}
-        <tabia-board class=${shown?.thinking ? "thinking" : ""} .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
+        <tabia-board .board=${oriented(game.board, this.flip)} .position=${position} .colors=${game.seat_names} .label=${`${game.name} board`}
           .interactive=${Boolean(position && own && !position.over && this.session.connected)} .pending=${this.session.pending} .waiting=${this.waiting(shown, seats, position)}
-          .highlight=${this.hint?.path ?? []} .overlay=${this.thoughts(shown)} @move=${this.move} @refused=${this.refused}></tabia-board>
+          .highlight=${this.hint?.path ?? []} @move=${this.move} @refused=${this.refused}></tabia-board>
         ${strip(shown, "bottom", look)}
         ${onlineActions(this, shown) ?? actions(this, shown, own)}
       </section>
@@ -351,12 +360,6 @@ class Play extends Element {
 
   levelName() {
     return this.game.levels.find((/** @type {any} */ level) => level.id === choices(this.game).level)?.name ?? "The agent";
-  }
-
-  /** What the search looks at, faintly. @param {any} state */
-  thoughts(state) {
-    const { thinking } = this.session;
-    return state?.thinking && thinking?.visits ? entries(thinking, state.position.legal, "visits").map((entry) => ({ ...entry, sure: false })) : [];
   }
 
   updated() {

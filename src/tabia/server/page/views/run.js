@@ -4,14 +4,14 @@ import { api, runLive } from "../api.js";
 import { icon } from "../icons.js";
 import { Element, html, nothing } from "../lit.js";
 import { go, href } from "../router.js";
-import { chartNote, curves, derived, evaluated, extended, grouped, seriesName, tiles } from "../run-series.js";
+import { chartNote, curves, derived, end, evaluated, extended, grouped, seriesName, settingText, tiles } from "../run-series.js";
 import { choose, game as catalogGame, prefer, store, Subscription } from "../store.js";
 import { duration, percent, playerName } from "../words.js";
 import { chips } from "../components/parts.js";
 import "../components/chart.js";
 import "../components/selfplay.js";
 
-export const ENDED = ["stopped", "finished", "damaged", "failed"];
+export const ENDED = ["stopped", "finished", "damaged"];
 /** Games small enough to try every line of play. */
 const PROVABLE = ["tictactoe", "connect3"];
 
@@ -56,7 +56,7 @@ class Run extends Element {
   async load() {
     try {
       const run = await api.run(this.name);
-      if (run.name === this.name) this.run = run;
+      if (run.name === this.name) this.show(run);
       if (run.state === "finished" && PROVABLE.includes(run.game) && !this.proof) this.prove();
       this.message = "";
     } catch (error) {
@@ -64,11 +64,17 @@ class Run extends Element {
     }
   }
 
+  /** Show a run; when it opens, its game becomes the chosen one. @param {any} run */
+  show(run) {
+    if (!this.run && catalogGame(run.game)) prefer({ game: run.game });
+    this.run = run;
+  }
+
   /** A run that has just been started has no files yet, but is listed. */
   async starting() {
     const { runs } = await api.runs().catch(() => ({ runs: [] }));
     const found = runs.find((/** @type {any} */ run) => run.name === this.name && run.state === "starting");
-    if (found) this.run = { ...found, series: {}, checkpoints: [], settings: {} };
+    if (found) this.show({ ...found, series: {}, checkpoints: [], settings: {} });
     return Boolean(found);
   }
 
@@ -94,10 +100,12 @@ class Run extends Element {
   async act(action, body) {
     this.busy = true;
     try {
-      await api.runAction(this.name, action, body);
+      const found = await api.runAction(this.name, action, body);
+      this.run = { ...this.run, ...found, checkpoints: this.run.checkpoints };
       await this.load();
       this.watch();
     } catch (error) {
+      await this.load(); // It was refused because the run is no longer as it is shown.
       this.message = /** @type {Error} */ (error).message;
     }
     this.busy = false;
@@ -147,7 +155,7 @@ class Run extends Element {
     const time = store.prefs.xaxis === "time";
     const series = derived(run.series ?? {});
     const { groups, rest } = grouped(series);
-    const span = Math.max(0, ...Object.values(series).map((curve) => (time ? curve.seconds : curve.x).at(-1) ?? 0));
+    const span = end(series, time);
     const note = (/** @type {string} */ title) => {
       const text = chartNote(title, run.settings ?? {});
       return text ? html`<p class="soft small">${text}</p>` : nothing;
@@ -197,7 +205,7 @@ class Run extends Element {
       ${PROVABLE.includes(run.game) ? html`<div class="proof"><b>${this.proof ? (this.proof.proved === true ? "Proven unbeatable" : this.proof.proved === false ? "Not yet unbeatable" : "Proof") : "At the end"}</b>
         <p class="soft">${this.proof?.text ?? "Every line of play from the start is tried against the network alone, without search. If none wins, it is proven unbeatable."}</p>
         ${!isLive && !this.proof && (mayAct || !isShared()) ? html`<button @click=${this.prove}>${icon("check")} Prove it</button>` : nothing}</div>` : nothing}
-      ${settings.length ? html`<details><summary>Settings</summary><div class="scroll"><table>${settings.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${Array.isArray(value) ? value.join(", ") : String(value)}</td></tr>`)}</table></div></details>` : nothing}</section>`;
+      ${settings.length ? html`<details><summary>Settings</summary><div class="scroll"><table>${settings.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${settingText(value)}</td></tr>`)}</table></div></details>` : nothing}</section>`;
   }
 
   /** @param {any} run */
