@@ -18,6 +18,7 @@ from tabia.server.web.context import make_context
 from tests.server.conftest import HOST, make_page
 
 ME, OPEN = {"kind": "human"}, {"kind": "open"}
+AGENT = {"kind": "agent", "agent": "classical:random"}
 
 
 class Person:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import sqlalchemy as sql
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from tabia.server.accounts import guessable, names
+from tabia.server.accounts import guessable, names, privacy
 from tabia.server.accounts import passwords as password_rules
 from tabia.server.accounts.accounts import WRONG, AccountOptions, Accounts
 from tabia.server.accounts.operators import Operators
@@ -355,6 +355,86 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(shared: Shared
     assert first.cookies["tabia"] != before and (role(first), role(second)) == ("member", "stranger")
     assert login(shared.browser("192.0.2.7")).status_code == 401
     assert login(shared.browser("192.0.2.7"), password=new).status_code == 200
+
+
+class Overtaken:
+    """Ada, whose password is checked while something else commits; hashes of `outdated` are renewed by `current`."""
+
+    def __init__(self, where: Path | str) -> None:
+        self.database, self.clock = open_database(where), ManualClock()
+        self.outdated = Accounts(self.database, AccountOptions(hashing=CHEAP), self.clock)
+        newer = Hashing(memory_kib=16, passes=2, lanes=1)
+        self.current = Accounts(self.database, AccountOptions(hashing=newer), self.clock)
+        self.ada, _ = run(self.outdated.sign_up(stranger("192.0.2.1"), "Ada", PASSWORD, None))
+
+    def after_check(self, change: Callable[[], object]) -> None:
+        """Make a change as soon as a password has been checked."""
+        passwords, real = self.current.passwords, self.current.passwords.verify
+
+        async def verify(held: str | None, password: str) -> bool:
+            found = await real(held, password)
+            await asyncio.to_thread(change)
+            return found
+
+        passwords.verify = verify  # type: ignore[method-assign]
+
+    def login(self, password: str = PASSWORD) -> Visitor:
+        return run(self.current.login(stranger("192.0.2.2"), "Ada", password, {}))[0]
+
+    def sessions(self) -> int:
+        with self.database.transaction() as connection:
+            return connection.execute(sql.select(sql.func.count()).select_from(sessions)).scalar_one()
+
+    def is_password(self, password: str) -> bool:
+        with self.database.transaction() as connection:
+            held = connection.execute(sql.select(people.c.password)).scalar_one()
+        return self.outdated.passwords._verify(held, password)
+
+    def close(self) -> None:
+        for accounts in (self.outdated, self.current):
+            accounts.close()
+        self.database.close()
+
+
+@pytest.fixture
+def overtaken(database: Path | str) -> Iterator[Overtaken]:
+    found = Overtaken(database)
+    yield found
+    found.close()
+
+
+NEW_PASSWORD = "seven green kettles hum"
+
+
+def test_signing_in_does_not_undo_a_new_password(overtaken: Overtaken) -> None:
+    overtaken.after_check(lambda: run(overtaken.outdated.change_password(overtaken.ada, PASSWORD, NEW_PASSWORD)))
+    with pytest.raises(Unauthorized, match=WRONG):
+        overtaken.login()
+    assert overtaken.is_password(NEW_PASSWORD) and overtaken.sessions() == 1  # that of the new password
+
+
+def test_changing_the_password_does_not_undo_a_reset(overtaken: Overtaken) -> None:
+    operators, given = Operators(overtaken.database, overtaken.clock), list[str]()
+    overtaken.after_check(lambda: given.append(operators.reset("Ada", CHEAP)))
+    with pytest.raises(Refused, match="password is wrong"):
+        run(overtaken.current.change_password(overtaken.ada, PASSWORD, NEW_PASSWORD))
+    assert overtaken.is_password(given[0]) and overtaken.sessions() == 0
+
+
+def test_nobody_signs_in_who_was_banned_or_deleted_meanwhile(overtaken: Overtaken) -> None:
+    overtaken.after_check(lambda: Operators(overtaken.database, overtaken.clock).ban("Ada"))
+    with pytest.raises(Forbidden, match="banned"):
+        overtaken.login()
+    Operators(overtaken.database, overtaken.clock).unban("Ada")
+
+    def delete() -> None:
+        with overtaken.database.transaction() as connection:
+            privacy.delete(connection, overtaken.ada.person or "")
+
+    overtaken.after_check(delete)
+    with pytest.raises(Unauthorized, match=WRONG):
+        overtaken.login()
+    assert overtaken.sessions() == 0
 
 
 # Throttling.

@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,16 @@ def test_rated_games_change_the_rating_and_the_leaderboard(live: Live) -> None:
     assert [game["opponents"][0]["name"] for game in profile["games"]][::-1][0] in ("First steps", "Hobby")
     assert sum(game["change"] for game in profile["games"]) == round(own["rating"]) - 211
     assert parse_records(client.record(game.id)).records[0].moves == tuple(game.moves.split())
+
+
+def test_requests_at_once_start_one_rated_game(live: Live) -> None:
+    """As a client does that sends its request again because the answer was lost; no lock stays behind."""
+    client, other = live.member("Gus"), live.member("Hal")
+    with ThreadPoolExecutor(5) as pool:
+        games = list(pool.map(lambda player: player.play_rated("connect4").id, [client] * 4 + [other]))
+    assert len(set(games[:4])) == 1 and games[4] != games[0]
+    assert client.play_rated("connect4").id == games[0]
+    assert not live.parts.hub.rated_locks
 
 
 def test_the_engine_answers_in_the_versions_it_has(live: Live) -> None:

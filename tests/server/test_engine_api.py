@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future
+import re
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ from tabia.server.analysis import katago
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import Busy
 from tabia.server.learn.runs import Runs
+from tabia.server.play.lines import player_name
 from tabia.server.web import engine_answers
 from tabia.server.web.context import Context
 from tests.server.test_analysis import printed
 from tests.server.test_runs import make_run
+from tests.server.test_worker import searching
 
 
 def post(client: TestClient, route: str, **body: Any) -> Any:
@@ -116,6 +120,30 @@ def test_an_unknown_version_is_answered_by_the_best_one_which_is_said(client: Te
     again = post(client, "choose", **body, version=best["version"]).json()
     assert again == best  # the same question has the same answer
     assert again["move"] == printed("tictactoe", "az:tictactoe,simulations=4", "b2")["move"]
+
+
+def test_the_same_request_gets_the_same_answer_while_games_keep_the_queue_busy(
+    client: TestClient, parts: Context
+) -> None:
+    """Requests and a game that waits for the same agent gather while another game is searched."""
+    body = {"game": "tictactoe", "agent": "classical:random"}
+    alone, again = post(client, "choose", **body).json(), 5
+    worker, name = parts.worker, player_name("tictactoe", "random")
+    with ThreadPoolExecutor(again) as pool, searching(worker, name, "first"):
+        live = worker.choose(name, Session.start(make("tictactoe"), seed=1), owner="second")
+        answers = [pool.submit(post, client, "choose", **body) for _ in range(again)]
+        until = time.monotonic() + 60
+        while len(worker._waiting) <= again and time.monotonic() < until:
+            time.sleep(0.001)
+    assert [answer.result().json() for answer in answers] == [alone] * again
+    assert live.result(timeout=60).move is not None
+
+
+def test_the_reference_lists_the_fields_of_a_choice() -> None:
+    text = Path(__file__).parents[2].joinpath("docs/reference/http-api.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| `POST /api/v1/choose`"))
+    listed = re.findall(r"`(\w+)`", row.split("|")[3])
+    assert listed == list(engine_answers.ChoiceAnswer.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from tabia.server.accounts.visitor import owner
+from tabia.server.database.store import Saved
+from tabia.server.errors import Unavailable
 from tabia.server.play.watching import EVENTS, SLOW, STATES, Follower
 from tabia.server.web.routes import events
-from tests.server.club import ME, OPEN, Club, Person, lines, pair
-from tests.server.conftest import play, start
+from tests.server.club import AGENT, ME, OPEN, Club, Person, lines, pair
+from tests.server.conftest import HOST, play, start
 from tests.server.running import run
 
 
@@ -120,6 +123,50 @@ def test_events_begin_with_the_games_under_way_and_the_challenges(club: Club) ->
     assert found[0][1]["code"] == offered["join"]["code"] and other not in str(found)
 
 
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_game_that_changes_while_events_open_is_reported_once(
+    club: Club, monkeypatch: pytest.MonkeyPatch, is_listed: bool
+) -> None:
+    """Whether the list of games is read after the change or before it; no game starts after it has ended."""
+    ann, _, old = pair(club)
+    running, real, created = ann.start(ME, AGENT)["id"], club.parts.store.listed, list[str]()
+
+    def change() -> None:
+        created.append(ann.start(ME, ME)["id"])
+        ann.state(f"games/{old}/resign", ply=0)
+
+    def listed(**query: Any) -> list[Saved]:
+        if is_listed:
+            change()
+        found = real(**query)
+        if not is_listed:
+            change()
+        return found
+
+    monkeypatch.setattr(club.parts.store, "listed", listed)
+    assert club.parts.accounts is not None
+    visitor = club.call(club.parts.accounts.visitor, dict(ann.client.cookies), None, "")
+    follower = club.call(club.parts.hub.follow, visitor)
+    found = [club.call(follower.get) for _ in range(follower._messages.qsize())]
+    club.call(club.parts.hub.unfollow, follower)
+    assert [(event["event"], event["data"]["id"], event["data"]["seat"]) for event in found] == [
+        ("gameStart", running, 0),
+        ("gameStart", created[0], 0),
+        ("gameStart", created[0], 1),
+        ("gameFinish", old, 0),
+    ]
+
+
+def test_events_that_cannot_be_opened_are_forgotten(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**query: Any) -> list[Saved]:
+        raise Unavailable("The database does not answer.")
+
+    ann, before = pair(club)[0], _following(club)
+    monkeypatch.setattr(club.parts.store, "listed", fail)
+    assert ann.get("events").status_code == 503
+    assert _following(club) == before
+
+
 def _person(club: Club, game: str, seat: int) -> str:
     return str(club.parts.hub.games.memory.games[game].live.seats[seat].person)
 
@@ -148,6 +195,33 @@ def test_sockets_of_a_session_that_ends_are_closed(club: Club) -> None:
         assert ann.move(game, 0, 4).status_code == 200  # the game continues
         while not other.receive_json()["state"]["moves"]:
             pass
+
+
+def test_a_screen_that_leaves_during_the_handshake_is_forgotten(club: Club) -> None:
+    ann, _, game = pair(club)
+    before = _following(club)
+    cookie = f"tabia={ann.client.cookies['tabia']}"
+    scope = {
+        "type": "websocket",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "scheme": "ws",
+        "path": f"/api/v1/games/{game}/live",
+        "query_string": b"",
+        "headers": [(b"host", HOST.encode()), (b"cookie", cookie.encode())],
+        "client": ("192.0.2.1", 50000),
+        "subprotocols": [],
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        assert message["type"] == "websocket.accept"
+        raise OSError("The client has gone.")  # as uvicorn does
+
+    with suppress(OSError):
+        club.call(club.app, scope, receive, send)
+    assert _following(club) == before and ann.see(game)["presence"] == [False, False]
 
 
 def test_a_socket_that_floods_or_sleeps_is_closed(

@@ -18,7 +18,8 @@ from tabia.games.errors import RulesError
 from tabia.players import make as make_player
 from tabia.server import faults
 from tabia.server.accounts.accounts import AccountOptions
-from tabia.server.analysis.worker import LOOK, Worker
+from tabia.server.analysis.programs import Kind
+from tabia.server.analysis.worker import Worker
 from tabia.server.web.app import create_app
 from tabia.server.web.context import Context, make_context
 from tests.server.conftest import HOST, play, start
@@ -158,7 +159,7 @@ def test_a_warm_up_that_runs_into_it_leaves_the_player_able_to_move(
     broken(monkeypatch, game, [0])
     worker = Worker(lambda spec: make_player(spec, game), sizes=(1,))
     try:
-        for future in worker.warm("mcts:simulations=16", (1, LOOK)):
+        for future in worker.warm("mcts:simulations=16", (1, Kind.ANALYSIS)):
             future.result(timeout=300)
         assert len(logged(caplog)) == 1 and logged(caplog)[0].endswith(", after moves 0.")
         elsewhere = worker.choose("mcts:simulations=16", Session.from_moves(game, "1 2"), owner="game")

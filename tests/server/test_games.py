@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tabia.core.errors import TabiaError
 from tabia.games import Game, make
 from tabia.players import perfect
 from tabia.server.catalog.catalog import Catalog
+from tabia.server.catalog.names import names_of
 from tabia.server.web.context import Context
 from tests.server.conftest import play, start, wait
 
@@ -32,14 +34,35 @@ def test_the_catalog_lists_games_with_boards_levels_and_openings(client: TestCli
     assert {level["group"] for level in connect["levels"]} == {"levels", "classical", "exact"}
     ratings = [level["elo"] for level in connect["levels"] if level["group"] == "levels"]
     assert ratings == sorted(ratings) and len({level["id"] for level in connect["levels"]}) == len(connect["levels"])
+    hexagons, star = games["pgx:hex"], games["chinese-checkers"]
+    assert hexagons["goals"] == ["Join the top and the bottom edge.", "Join the left and the right edge."]
+    assert [re.search(r"corner at (\w+)", goal)[1] for goal in star["goals"]] == ["i1", "c7", "c1"]  # type: ignore[index]
+    assert "swap" in hexagons["note"]
     for game in found["games"]:
+        assert len(game["goals"]) == game["seats"]
         assert game["analyst"] in {level["id"] for level in game["levels"]}
         for opening in game["openings"]:
             answer = client.get("/api/v1/position", params={"game": game["id"], "moves": opening["moves"]})
             assert answer.status_code == 200 and not answer.json()["position"]["over"]
 
 
-RACE = Path(__file__).parents[2] / "examples" / "race.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RACE = EXAMPLES / "race.py"
+
+
+def test_no_two_games_have_the_same_name(tmp_path: Path) -> None:
+    kayles = f"{EXAMPLES / 'kayles.py'}:Kayles"
+    files = [tmp_path / name for name in ("my/a.py", "my/b.py", "your/b.py")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text((EXAMPLES / "nim.py").read_text())
+    own = [f"{kayles}:pins=5", f"{kayles}:pins=9", f"{RACE}:Race", *(f"{file}:Nim" for file in files)]
+    found = names_of(map(make, ["othello", "othello:size=6", "pgx:hex", "pgx:go_9x9", "pgx:go_19x19", *own]))
+    assert list(found.values()) == [
+        *("Othello", "Othello, size=6", "Hex", "Go from pgx, go_9x9", "Go from pgx, go_19x19"),
+        *("Kayles, pins=5", "Kayles, pins=9", "Race"),
+        *("Nim, a.py", f"Nim, {files[1]}", f"Nim, {files[2]}"),
+    ]
 
 
 def test_a_faulty_game_is_left_out_and_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +16,8 @@ from starlette.websockets import WebSocketDisconnect
 from tabia.server.database.store import Saved, Store
 from tabia.server.database.writer import Writer
 from tabia.server.errors import Unavailable
-from tests.server.club import ME, OPEN, Club, pair
+from tests.server.club import AGENT, ME, OPEN, Club, pair
 from tests.server.conftest import wait
-
-AGENT = {"kind": "agent", "agent": "classical:random"}
 
 
 @pytest.fixture(scope="module")
@@ -230,20 +229,90 @@ def test_a_person_and_an_agent_play_on_a_shared_server(club: Club) -> None:
 def test_a_move_whose_save_failed_is_not_acknowledged_and_can_be_sent_again(
     club: Club, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the database has it and only its answer was lost."""
     ann, _, game = pair(club)
-    real = club.parts.store.write
 
-    def lost(*arguments: Any) -> Any:
+    def fail(*arguments: Any) -> Any:
         raise Unavailable("The database does not answer.")
 
-    monkeypatch.setattr(club.parts.store, "write", lost)
-    assert ann.move(game, 0, 4).status_code == 503
+    with monkeypatch.context() as failing:
+        failing.setattr(club.parts.store, "write", fail)
+        assert ann.move(game, 0, 4).status_code == 503
     assert ann.see(game)["moves"] == []
-    monkeypatch.setattr(club.parts.store, "write", real)
     assert ann.move(game, 0, 4).status_code == 200
+    assert _stored(club, game).actions == (4,)
+
+
+@contextmanager
+def _without_acknowledgment(club: Club) -> Iterator[None]:
+    """The database takes what games write, but the server does not hear of it."""
+    database = club.parts.store.database
+    real = database.transaction
+
+    @contextmanager
+    def lost() -> Iterator[sql.Connection]:
+        with real() as connection:
+            yield connection
+        if threading.current_thread().name == "writer":
+            raise Unavailable("The connection was lost.")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(database, "transaction", lost)
+        yield
+
+
+def _stored(club: Club, game: str) -> Saved:
     saved = club.parts.store.load(game)
-    assert saved is not None and saved.actions == (4,)
+    assert saved is not None
+    return saved
+
+
+def test_a_stored_move_without_acknowledgment_is_repeated_and_all_screens_show_it(club: Club) -> None:
+    ann, ben, game = pair(club)
+    with ben.screen(game) as screen:
+        screen.receive_json()
+        with _without_acknowledgment(club):
+            assert ann.move(game, 0, 4).status_code == 503
+        again = ann.move(game, 0, 4)
+        assert again.status_code == 200 and [move["action"] for move in again.json()["moves"]] == [4]
+        ben.state(f"games/{game}/resign", ply=1)
+        shown = screen.receive_json()["state"]
+        assert shown["moves"] == again.json()["moves"] and shown["status"] == "your move"
+    assert _stored(club, game).actions == (4,)
+
+
+def test_an_agent_answers_a_stored_move_without_acknowledgment(club: Club) -> None:
+    ann = club.person()
+    game = ann.start(ME, AGENT)["id"]
+    with _without_acknowledgment(club):
+        assert ann.move(game, 0, 4).status_code == 503
+    assert ann.move(game, 0, 4).json()["status"] == "thinking"
+    until = time.monotonic() + 60
+    while len(_stored(club, game).actions) < 2:  # nobody looks at the game, which would ask the agent again
+        assert time.monotonic() < until, "The agent did not move."
+        time.sleep(0.01)
+
+
+def test_a_clock_that_ran_out_does_not_overwrite_a_stored_move_without_acknowledgment(club: Club) -> None:
+    ann, ben, game = pair(club, clock={"initial_s": 30, "increment_s": 0})
+    with ben.screen(game) as screen:
+        screen.receive_json()
+        with _without_acknowledgment(club):
+            assert ann.move(game, 0, 4).status_code == 503
+        club.advance(31)
+        assert (_stored(club, game).actions, _stored(club, game).ended_by) == ((4,), None)
+        shown = screen.receive_json()["state"]
+        assert [move["action"] for move in shown["moves"]] == [4] and shown["running"] == 1
+
+
+def test_a_rated_game_that_ended_without_acknowledgment_shows_its_ratings(club: Club) -> None:
+    ann, ben, game = pair(club, game="connect4", rated=True)
+    with _without_acknowledgment(club):
+        assert ann.post(f"games/{game}/resign", ply=0).status_code == 503
+    club.advance(61)  # both are away, but the game is over already
+    over = ben.see(game)
+    assert (over["ended_by"], over["result"]["winner"]) == ("resignation", 1)
+    loser, winner = over["rating_change"]
+    assert winner["change"] > 0 > loser["change"] and over["seats"][1]["elo"] == winner["after"]
 
 
 def test_a_rated_game_ends_with_the_new_ratings_which_a_restart_keeps(club: Club) -> None:

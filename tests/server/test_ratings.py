@@ -23,7 +23,7 @@ from tabia.server.database.store import Saved, Store
 from tabia.server.ratings import matching, scoring
 from tabia.server.ratings.book import Change, Ratings
 from tabia.server.ratings.leaderboard import Standing, leaderboard
-from tabia.server.ratings.matching import Opponent, Played
+from tabia.server.ratings.matching import Opponent, PlayedGame
 from tabia.server.ratings.recount import recount
 
 STEPS = (0, 196, 422, 650, 832, 996, 1156, 1401)  # the ladder of Connect 4
@@ -58,11 +58,11 @@ def test_placement_bisects_the_ladder_in_three_to_five_games() -> None:
     for size in (1, 2, 3, 5, 8, 12, 20, 31):
         ladder = [Opponent(f"level:{n}", str(n), 100.0 * n) for n in range(size)]
         for strength in range(-50, 100 * size + 50, 50):
-            played: list[Played] = []
+            played: list[PlayedGame] = []
             while not matching.placement(ladder, played).done:
                 found = matching.next_match(ladder, 50.0 * size, played, seats=2, draw=lambda n: 0)
                 score = 0.5 * (1 + (strength > found.opponent.elo) - (strength < found.opponent.elo))
-                played.append(Played(found.opponent.elo, score))
+                played.append(PlayedGame(found.opponent.elo, score))
                 assert found.why.startswith(f"Placement game {len(played)} of 3 to 5: ")
             state = matching.placement(ladder, played)
             assert 3 <= len(played) <= 5 and state.low <= strength <= state.high
@@ -71,7 +71,7 @@ def test_placement_bisects_the_ladder_in_three_to_five_games() -> None:
 
 
 def test_after_the_placement_comes_the_closest_higher_agent() -> None:
-    done = [Played(650, 1), Played(996, 0), Played(832, 0)]
+    done = [PlayedGame(650, 1), PlayedGame(996, 0), PlayedGame(832, 0)]
     for rating, elo in ((-20, 0), (0, 0), (650, 650), (650.1, 832), (1400.9, 1401), (1401.5, 1401), (2500, 1401)):
         found = matching.next_match(LADDER, rating, done, seats=2, draw=lambda n: n - 1)
         assert found.opponent.elo == elo and found.seat == 1
@@ -88,14 +88,14 @@ def test_matched_people_are_rated_within_their_intervals() -> None:
     """Placement and 20 matched games for 1,000 simulated people: 93% to 97% of the intervals cover the strength."""
     dice, covered = random.Random(4), 0
     for _ in range(1000):
-        strength, own, played = dice.gauss(START.rating, 404), START, list[Played]()
+        strength, own, played = dice.gauss(START.rating, 404), START, list[PlayedGame]()
         for _ in range(20):
             found = matching.next_match(LADDER, own.rating, played, seats=2, draw=dice.randrange)
             advantage = 40.0 if found.seat == 0 else -40.0
             score = float(dice.random() < expected_score(strength - found.opponent.elo + advantage))
             result = Result(Rating(found.opponent.elo, 20), score, advantage=advantage)
             own = scoring.rate(own, result, elapsed=0.0)
-            played.append(Played(found.opponent.elo, score))
+            played.append(PlayedGame(found.opponent.elo, score))
         covered += abs(own.rating - strength) <= own.error
     assert 930 <= covered <= 970, covered
 

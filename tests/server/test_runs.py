@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,20 @@ from starlette.testclient import TestClient
 
 from tabia.core.locks import FileLock
 from tabia.games import make
+from tabia.networks.presets import mlp
 from tabia.players import runs as networks
+from tabia.server.errors import NotFound, Refused
+from tabia.server.learn import runs as runs_module
 from tabia.server.learn.curves import flat, series
 from tabia.server.learn.runs import Runs
 from tabia.server.web.app import create_app
 from tabia.server.web.context import make_context
 from tabia.server.web.routes.runs import _changes
+from tabia.training.config import recipes as shelf
+from tabia.training.config.schema import Config, LearnerSettings, ReplaySettings, SelfPlaySettings
+from tabia.training.progress import finish
+from tabia.training.state import Counters
+from tabia.training.training import Training
 from tests.server.conftest import HOST, make_page, start, wait
 from tests.server.running import run
 
@@ -90,26 +99,55 @@ def test_runs_are_listed_with_their_state(page: TestClient) -> None:
     assert (one["game"], one["recipe"], one["iteration"], one["minutes"]) == ("tictactoe", "tictactoe", 3, 0.5)
 
 
-def test_a_run_that_is_only_starting_has_no_games_yet(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Trainings are processes that write nothing, as a training at first."""
     started = list[subprocess.Popen[bytes]]()
+    popen = subprocess.Popen
 
     def sleep(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
-        """A process that writes nothing, as a training at first."""
+        time.sleep(0.02)
         started.append(popen([sys.executable, "-c", "import time; time.sleep(3000)"], **options))
         return started[-1]
 
-    popen = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", sleep)
-    try:
-        answer = page.post("/api/v1/runs", json={"game": "tictactoe", "recipe": "tictactoe", "name": "new"})
-        assert answer.json()["state"] == "starting"
-        for query in ("", "?checkpoint=3"):
-            assert page.get(f"/api/v1/runs/new/games{query}").json()["games"] == []
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    assert started and page.get("/api/v1/runs/new/games").status_code == 404
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+NEW = {"game": "tictactoe", "recipe": "tictactoe", "name": "new"}
+
+
+def test_a_run_that_is_only_starting_has_no_games_yet(page: TestClient, silent: list[subprocess.Popen[bytes]]) -> None:
+    assert page.post("/api/v1/runs", json=NEW).json()["state"] == "starting"
+    for query in ("", "?checkpoint=3"):
+        assert page.get(f"/api/v1/runs/new/games{query}").json()["games"] == []
+    silent[0].kill()
+    silent[0].wait()
+    assert page.get("/api/v1/runs/new/games").status_code == 404
+
+
+def test_a_run_that_has_written_nothing_is_stopped(page: TestClient, silent: list[subprocess.Popen[bytes]]) -> None:
+    page.post("/api/v1/runs", json=NEW)
+    answer = page.post("/api/v1/runs/new/stop")
+    assert answer.status_code == 200 and (answer.json()["state"], answer.json()["problem"]) == ("stopped", None)
+    assert silent[0].poll() is not None
+    assert page.post("/api/v1/runs", json=NEW).json()["state"] == "starting"  # the name is free
+
+
+def test_requests_at_once_start_one_training(folder: Path, silent: list[subprocess.Popen[bytes]]) -> None:
+    trainings = Runs(folder).trainings
+
+    def start(name: str | None) -> str:
+        return trainings.start("tictactoe", "tictactoe", name=name, minutes=None, seed=None)
+
+    with ThreadPoolExecutor(6) as pool:
+        found = [pool.submit(start, name) for name in ("a", "a", None, None, "b", "b")]
+    errors = [future.exception() for future in found]
+    assert errors.count(None) == len(silent) == len(trainings.active()) == 1
+    assert all(isinstance(error, Refused) for error in errors if error is not None)
 
 
 def test_a_run_that_another_process_trains_is_training(folder: Path) -> None:
@@ -119,6 +157,52 @@ def test_a_run_that_another_process_trains_is_training(folder: Path) -> None:
     assert runs.summary("one")["state"] == "stopped"
     (folder / "one" / ".lock").touch()  # left by a process that was killed
     assert runs.summary("one")["state"] == "stopped"
+
+
+SMALL = Config(
+    game="tictactoe",
+    iterations=8,
+    network=mlp(8, batch_norm=False),
+    selfplay=SelfPlaySettings(games=4, plies=8),
+    replay=ReplaySettings(positions=64, min_positions=16),
+    learner=LearnerSettings(batch_size=16),
+)
+
+
+@pytest.mark.parametrize(
+    ("length", "counters", "finished"),
+    [
+        ({}, Counters(iteration=8), True),
+        ({}, Counters(iteration=7), False),
+        ({"minutes": 2.0}, Counters(iteration=8, seconds=121.0), True),  # an evaluation took the rest of the time
+        ({"minutes": 2.0}, Counters(iteration=800, seconds=119.0), False),
+        ({"minutes": 0.5}, Counters(iteration=1, seconds=40.0, compile_seconds=35.0), True),
+        ({"games": 100}, Counters(iteration=2, games=100), True),
+        ({"loss_target": 0.5}, Counters(iteration=2, loss=0.4), True),
+        ({"minutes": 2.0, "checkpoints.resumable": 0}, Counters(iteration=8, seconds=121.0), True),
+    ],
+)
+def test_a_run_is_finished_where_training_says_so(
+    tmp_path: Path, length: dict[str, Any], counters: Counters, finished: bool
+) -> None:
+    training = Training.begin(tmp_path / "run", SMALL.changed(length))
+    append(training.run.path, line(counters.iteration, progress=0.68))  # without the evaluation of the iteration
+    training.counters = counters
+    finish(training, [])
+    summary = Runs(tmp_path).summary("run")
+    assert (training.progress == 1.0, summary["state"] == "finished") == (finished, finished)
+    assert summary["progress"] == round(training.progress, 5)
+
+
+def test_a_finished_run_that_was_extended_is_not_finished(tmp_path: Path) -> None:
+    training = Training.begin(tmp_path / "run", SMALL)
+    training.counters = Counters(iteration=8)
+    finish(training, [])
+    append(training.run.path, line(8, progress=1.0))
+    runs = Runs(tmp_path)
+    assert runs.summary("run")["state"] == "finished"
+    training.extend(iterations=8)  # and stopped before the first iteration
+    assert (runs.summary("run")["state"], runs.summary("run")["progress"]) == ("stopped", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +266,17 @@ def test_two_runs_are_compared_settings_first(page: TestClient) -> None:
     assert found["settings"] == [{"key": "search.simulations", "a": 16, "b": 32}]
 
 
+def test_a_length_in_minutes_replaces_one_in_iterations(folder: Path) -> None:
+    for name, length in (("one", "minutes = 5.5\niterations = 120"), ("two", "minutes = 5.5\niterations = 400")):
+        (folder / name / "config.toml").write_text(f'{length}\ngame = "tictactoe"\n', encoding="utf-8")
+    assert Runs(folder).compare("one", "two")["settings"] == []
+    (folder / "two" / "config.toml").write_text('minutes = 0.0\niterations = 400\ngame = "tictactoe"\n')
+    assert Runs(folder).compare("one", "two")["settings"] == [
+        {"key": "minutes", "a": 5.5, "b": 0.0},
+        {"key": "iterations", "a": None, "b": 400},
+    ]
+
+
 def test_self_play_games_of_a_checkpoint(page: TestClient) -> None:
     found = page.get("/api/v1/runs/one/games").json()
     assert found["games"] == [{"moves": "b2 a2 a1 c3 c1 a3 b1", "scores": [1.0, -1.0]}] and found["checkpoint"] == 2
@@ -243,6 +338,29 @@ def test_new_lines_and_states_are_streamed(folder: Path) -> None:
     assert [content["state"] for name, content in found if name == "state"] == ["stopped", "finished"]
 
 
+def test_a_run_that_is_deleted_while_it_is_followed_ends_the_stream(folder: Path) -> None:
+    async def follow() -> list[tuple[str, Any]]:
+        found = []
+        async for event in _changes(Runs(folder), "one", after=3):
+            found.append(event)
+            shutil.rmtree(folder / "one")
+        return found
+
+    with pytest.raises(NotFound, match="no run one"):
+        run(asyncio.wait_for(follow(), 60))
+
+
+def test_a_run_that_is_not_listed_is_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list has the newest runs only."""
+    monkeypatch.setattr(runs_module, "_MOST_RUNS", 0)
+
+    async def first() -> tuple[str, Any]:
+        return await anext(_changes(Runs(folder), "one", after=3))
+
+    name, state = run(first())
+    assert (name, state["state"], state["iteration"]) == ("state", "stopped", 3)
+
+
 def test_what_cannot_be_trained_is_refused(page: TestClient) -> None:
     for path, body, status in (
         ("/api/v1/runs", {"game": "nothing", "recipe": "tictactoe"}, 404),
@@ -263,6 +381,11 @@ def test_recipes_start_with_the_one_for_the_game(page: TestClient) -> None:
     found = page.get("/api/v1/recipes", params={"game": "tictactoe"}).json()
     assert {"name", "about", "expect", "device", "minutes"} == set(found[0])
     assert "tictactoe" in [recipe["name"] for recipe in found]
+
+
+def test_what_the_page_says_about_a_recipe_names_no_options_and_paths() -> None:
+    for name in shelf.names():
+        assert not re.search(r"--[a-z]|\.md|docs/", shelf.load(name).about), name
 
 
 def test_many_points_are_thinned_and_the_last_stays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -19,7 +20,8 @@ from tabia.games.session import Session
 from tabia.players import Player, PlayerError
 from tabia.players import make as make_player
 from tabia.server.analysis import asking
-from tabia.server.analysis.worker import LOOK, SIZES, Place, Priority, Worker
+from tabia.server.analysis.programs import SIZES, Kind, Program
+from tabia.server.analysis.worker import Place, Priority, Worker
 from tabia.server.errors import Busy
 
 GAME = make("tictactoe")
@@ -51,13 +53,36 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @contextmanager
+def searching(worker: Worker, spec: str, owner: str) -> Iterator[None]:
+    """A search for a game that takes as long as the block."""
+    started, over = threading.Event(), threading.Event()
+    ask = asking.choose_batch
+
+    def slow(*positions: Any, **options: Any) -> Any:
+        if threading.current_thread().name == "search":
+            started.set()
+            over.wait(timeout=60)
+        return ask(*positions, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "choose_batch", slow)
+        asked = worker.choose(spec, Session.start(GAME), owner=owner)
+        assert started.wait(timeout=60)
+        try:
+            yield
+        finally:
+            over.set()
+            asked.result(timeout=60)
+
+
+@contextmanager
 def held(worker: Worker) -> Iterator[None]:
     """Requests gather while the worker waits."""
     with worker._changed:
         yield
 
 
-def warmed(worker: Worker, spec: str, *programs: int) -> None:
+def warmed(worker: Worker, spec: str, *programs: Program) -> None:
     for future in worker.warm(spec, programs):
         future.result(timeout=300)
 
@@ -85,6 +110,23 @@ def test_a_larger_size_is_compiled_once_several_positions_have_waited(calls: lis
         assert worker.is_ready("random", 4)
 
 
+@pytest.mark.parametrize("spec", ["random", "minimax:depth=1"])
+def test_a_move_chosen_alone_is_the_same_whatever_else_waits(calls: list[tuple[int, int]], spec: str) -> None:
+    """All moves of the position are equally good for both players, so another seed gives another move."""
+    position = Session.start(GAME)
+    with working(sizes=(1, 4)) as worker:
+        warmed(worker, spec, 1, 4)
+        alone = worker.choose_alone(spec, position).result(timeout=300)
+        calls.clear()
+        for seed in range(10):
+            with held(worker):
+                games = [worker.choose(spec, Session.start(GAME, seed=seed), owner=str(game)) for game in range(2)]
+                chosen = [worker.choose_alone(spec, position) for _ in range(2)]
+            assert [future.result(timeout=300) for future in chosen] == [alone] * 2
+            assert all(future.result(timeout=300).move is not None for future in games)
+        assert calls.count((1, 1)) >= 20  # the choices; once a batch is slow, the games are asked one by one too
+
+
 def test_a_game_has_one_request_and_a_newer_one_replaces_it() -> None:
     with working() as worker:
         warmed(worker, "random", 1)
@@ -98,7 +140,7 @@ def test_a_game_has_one_request_and_a_newer_one_replaces_it() -> None:
 def test_rated_moves_come_first_then_moves_hints_and_analyses() -> None:
     order: list[Priority] = []
     with working(sizes=(1,)) as worker:
-        warmed(worker, "random", 1, LOOK)
+        warmed(worker, "random", 1, Kind.ANALYSIS)
         start = Session.start(GAME)
         with held(worker):
             asked = {
@@ -173,7 +215,7 @@ def test_what_nobody_waits_for_is_not_searched(calls: list[tuple[int, int]]) -> 
 def test_moves_come_before_analyses_and_a_hurried_game_first(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     with working(sizes=(1,)) as worker:
-        warmed(worker, "random", 1, LOOK)
+        warmed(worker, "random", 1, Kind.ANALYSIS)
         with held(worker):
             start = Session.start(GAME)
             named = {
@@ -218,13 +260,23 @@ def test_a_player_that_cannot_be_made_fails_its_requests_alone() -> None:
             again.result(timeout=300)
 
 
-def test_the_player_asked_least_recently_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabia.server.analysis.worker.PLAYERS", 2)
-    with working(sizes=(1,)) as worker:
+def test_the_player_asked_least_recently_is_dropped() -> None:
+    with working(sizes=(1,), players=2) as worker:
         for spec in ("random", "random:epsilon=1", "random", "random:epsilon=0.5"):
             assert worker.choose(spec, Session.start(GAME), owner="game").result(timeout=300).move is not None
         assert worker.is_ready("random") and worker.is_ready("random:epsilon=0.5")
         assert not worker.is_ready("random:epsilon=1")
+
+
+def test_a_player_is_not_dropped_during_its_search() -> None:
+    with working(sizes=(1,), players=2) as worker:
+        warmed(worker, "random", 1)
+        with searching(worker, "random", "game"):
+            for spec in ("random:epsilon=1", "random:epsilon=0.5"):
+                warmed(worker, spec, 1)
+                assert worker.position("game") == Place(searches=0, seconds=0.0)
+            assert worker.is_ready("random") and not worker.is_ready("random:epsilon=1")
+        assert worker.seconds("random") > 0.0
 
 
 def test_a_closed_worker_cancels_what_waits() -> None:
@@ -245,7 +297,7 @@ def test_nothing_compiles_once_a_player_is_warm() -> None:
             compiled.append(str(about))
 
     with working(sizes=(1, 4)) as worker:
-        warmed(worker, SPEC, 1, 4, LOOK)
+        warmed(worker, SPEC, 1, 4, Kind.ANALYSIS)
         warmed(worker, "network:tictactoe,temperature=2", 1)
         session = Session.start(GAME)
         session.play(0)

@@ -28,7 +28,7 @@ from tabia.core.errors import TabiaError
 from tabia.core.locks import FileLock
 from tabia.games import make
 from tabia.server.analysis.exact import PERFECT
-from tabia.server.analysis.worker import LOOK
+from tabia.server.analysis.programs import Kind
 from tabia.server.paths import data_directory
 from tabia.server.play.lines import player_name
 from tabia.server.web.app import create_app
@@ -133,7 +133,7 @@ class Launch:
                 program.result()
         if self._options.browser:
             open_browser(url, self._say)
-        context.worker.warm(player_name(game.id, context.catalog.agent(game, entry.analyst).spec), (LOOK,))
+        context.worker.warm(player_name(game.id, context.catalog.agent(game, entry.analyst).spec), (Kind.ANALYSIS,))
         if entry.is_exact:
             context.worker.warm(player_name(game.id, PERFECT))
 

@@ -21,7 +21,7 @@ from tabia.server.accounts.recent import Recent
 from tabia.server.accounts.throttle import ACCOUNT, ADDRESS, PLACE, SIGN_UP, Attempt, Throttle, network
 from tabia.server.accounts.visitor import READ, ROLE_SCOPES, Role, Visitor, stranger
 from tabia.server.clock import Clock
-from tabia.server.database.database import Database, Turn
+from tabia.server.database.database import AdvisoryLock, Database
 from tabia.server.database.settings import secret_key
 from tabia.server.errors import Forbidden, Refused, Unauthorized
 
@@ -59,7 +59,7 @@ class Accounts:
     def clean(self) -> None:
         """Remove expired sessions, the guests that nobody can be any more, and old attempts."""
         with self.database.transaction() as connection:
-            self.database.take_turn(connection, Turn.FINISHING)
+            self.database.acquire(connection, AdvisoryLock.FINISHING)
             privacy.remove_lost_guests(connection, self.clock)
             throttle.remove_old(connection, self.clock)
 
@@ -110,10 +110,12 @@ class Accounts:
         name = names.check(name)
         passwords.check(password, name)
         with self.passwords.queued():
-            await self.transact(lambda connection: self._admit(connection, visitor, name, invite), Turn.ATTEMPTS)
+            await self.transact(
+                lambda connection: self._admit(connection, visitor, name, invite), AdvisoryLock.ATTEMPTS
+            )
             held = await self.passwords.hash(password)
         return await self.transact(
-            lambda connection: self._signed_up(connection, visitor, name, held, invite), Turn.NAMES
+            lambda connection: self._signed_up(connection, visitor, name, held, invite), AdvisoryLock.NAMES
         )
 
     async def login(
@@ -124,14 +126,12 @@ class Accounts:
         with self.passwords.queued():
             row = await self.transact(lambda connection: people.find(connection, name))
             made = self._attempts(key, row, visitor, cookies)
-            await self.transact(lambda connection: self.throttle.reserve(connection, made), Turn.ATTEMPTS)
+            await self.transact(lambda connection: self.throttle.reserve(connection, made), AdvisoryLock.ATTEMPTS)
             if not await self.passwords.verify(None if row is None else row.password, _capped(password)):
                 raise Unauthorized(WRONG)
             assert row is not None
             outdated = self.passwords.is_outdated(row.password)
             rehashed = await self.passwords.hash(password) if outdated else row.password
-        if row.banned is not None:
-            raise Forbidden("This account is banned; ask the operator of this server.")
         return await self.transact(lambda connection: self._logged_in(connection, visitor, row, rehashed, made))
 
     async def logout(self, visitor: Visitor) -> list[Cookie]:
@@ -145,31 +145,32 @@ class Accounts:
         """Another password; all other sessions end, and this one gets a new id."""
         passwords.check(new, visitor.name)
         with self.passwords.queued():
-            await self.confirm(visitor, current)
+            checked = await self.confirm(visitor, current)
             held = await self.passwords.hash(new)
-        return await self.transact(lambda connection: self._renewed(connection, visitor, held))
+        return await self.transact(lambda connection: self._renewed(connection, visitor, checked, held))
 
-    async def confirm(self, visitor: Visitor, password: str) -> None:
-        """Check the password of somebody who is signed in; guests have none."""
+    async def confirm(self, visitor: Visitor, password: str) -> str | None:
+        """Check the password of somebody who is signed in, and return its hash; guests have none."""
         visitor.require_session()
         assert visitor.person is not None
         person = visitor.person
         row = await self.transact(lambda connection: people.get(connection, person))
         if row.password is None:
-            return
+            return None
         made = [Attempt(PLACE, f"person {person}")]
-        await self.transact(lambda connection: self.throttle.reserve(connection, made), Turn.ATTEMPTS)
+        await self.transact(lambda connection: self.throttle.reserve(connection, made), AdvisoryLock.ATTEMPTS)
         if not await self.passwords.verify(row.password, _capped(password)):
             raise Refused("The password is wrong.", field="password")
         await self.transact(lambda connection: self.throttle.forgive(connection, made))
+        return str(row.password)
 
-    async def transact(self, work: Callable[[sql.Connection], Result], turn: Turn | None = None) -> Result:
+    async def transact(self, work: Callable[[sql.Connection], Result], lock: AdvisoryLock | None = None) -> Result:
         """Do some work in one transaction, in a thread."""
 
         def run() -> Result:
             with self.database.transaction() as connection:
-                if turn is not None:
-                    self.database.take_turn(connection, turn)
+                if lock is not None:
+                    self.database.acquire(connection, lock)
                 return work(connection)
 
         try:
@@ -250,10 +251,15 @@ class Accounts:
         self,
         connection: sql.Connection,
         visitor: Visitor,
-        row: sql.Row[tuple[object, ...]],
+        checked: sql.Row[tuple[object, ...]],
         held: str,
         made: list[Attempt],
     ) -> tuple[Visitor, list[Cookie]]:
+        row = people.locked(connection, checked.id)
+        if row is None or row.password != checked.password:  # changed since it was read: checking takes long
+            raise Unauthorized(WRONG)
+        if row.banned is not None:
+            raise Forbidden("This account is banned; ask the operator of this server.")
         self.throttle.forgive(connection, made)
         if held != row.password:
             people.change(connection, row.id, password=held)
@@ -262,8 +268,13 @@ class Accounts:
         found, cookie = self._start_session(connection, row.id, row.name, Role(row.role), visitor)
         return found, [cookie, self.devices.cookie(row.id)]
 
-    def _renewed(self, connection: sql.Connection, visitor: Visitor, held: str) -> tuple[Visitor, list[Cookie]]:
+    def _renewed(
+        self, connection: sql.Connection, visitor: Visitor, checked: str | None, held: str
+    ) -> tuple[Visitor, list[Cookie]]:
         assert visitor.person is not None
+        row = people.locked(connection, visitor.person)
+        if row is None or row.password != checked:
+            raise Refused("The password is wrong.", field="password")
         people.change(connection, visitor.person, password=held)
         sessions.end_all(connection, visitor.person)
         found, cookie = self._start_session(connection, visitor.person, visitor.name, visitor.role, visitor)

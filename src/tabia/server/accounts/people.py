@@ -30,6 +30,12 @@ def get(connection: sql.Connection, person: str) -> sql.Row[Any]:
     return found
 
 
+def locked(connection: sql.Connection, person: str) -> sql.Row[Any] | None:
+    """The person with an id, whom nobody else changes before the transaction ends; SQLite does that by itself."""
+    query = sql.select(people).where(people.c.id == person).with_for_update(key_share=True)
+    return connection.execute(query).first()
+
+
 def add(
     connection: sql.Connection, *, name: str, role: Role, clock: Clock, password: str | None = None, **more: Any
 ) -> str:

@@ -1,1 +1,1 @@
-"""Searches and analyses: the worker that batches them, reviews, explanations, exact play."""
+"""Searches and analyses: the worker that batches them, the programs it runs, reviews, explanations, exact play."""

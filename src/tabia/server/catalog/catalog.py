@@ -7,7 +7,6 @@ names it, so that the others can be played. Only this module turns an agent's id
 from __future__ import annotations
 
 import logging
-import re
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,12 +18,12 @@ from typing import Any, Protocol
 
 from tabia.core.errors import TabiaError
 from tabia.core.text import quote
-from tabia.core.trust import names_code
 from tabia.games import Game, make
 from tabia.games.boards import view
 from tabia.players import parse, perfect
 from tabia.server.catalog import versions
 from tabia.server.catalog.agents import Agent, agents_of
+from tabia.server.catalog.names import name_of, names_of
 from tabia.server.catalog.versions import Chosen, Version
 from tabia.server.errors import NotFound
 from tabia.server.play.seats import Card
@@ -42,21 +41,12 @@ SHOWN = (
     "connect3",
 )
 """The games of the page, beside those named on the command line; one whose library is missing is left out."""
-_NAMES = {
-    "connect4": "Connect 4",
-    "connect3": "Connect 3",
-    "tictactoe": "Tic-tac-toe",
-    "othello": "Othello",
-    "checkers": "Checkers",
-    "chinese-checkers": "Chinese checkers",
-    "chinese-checkers:fields=121": "Chinese checkers, large star",
-    "chinese-checkers:fields=121,players=2": "Chinese checkers for two",
-    "pgx:hex": "Hex",
-}
 _NOTES = {
     "connect4": "With perfect play the first player wins.",
     "connect3": "With perfect play the first player wins.",
     "tictactoe": "With perfect play the game is drawn.",
+    "pgx:hex": "After the first move the second player may swap: "
+    "the stone becomes blue and moves to the mirrored cell, such as from c2 to b3.",
 }
 _OPENINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "connect4": (("Center", "4"), ("Next to the center", "3"), ("Edge", "1"), ("Both in the center", "4 4")),
@@ -121,17 +111,17 @@ class Entry:
         """Whether perfect play is known within moments."""
         return perfect.is_quick(self.game)
 
-    def to_dict(self, agents: Sequence[Agent], ready: Callable[[str], bool]) -> dict[str, Any]:
-        """The game for JSON."""
+    def to_dict(self, name: str, agents: Sequence[Agent], ready: Callable[[str], bool]) -> dict[str, Any]:
+        """The game for JSON, by its name among all games."""
         game, board = self.game, view(self.game)
         openings = [("Empty board" if board.board.cells else "Start", ""), *_OPENINGS.get(game.id, ())]
         return {
             "id": game.id,
-            "name": _NAMES.get(game.id) or _short_title(game),
+            "name": name,
             "seats": game.num_players,
             "seat_names": list(board.seat_names),
             "board": board.board_dict(),
-            "goal": game.goal(0),
+            "goals": [game.goal(seat) for seat in range(game.num_players)],
             "note": _NOTES.get(game.id),
             "levels": [agent.to_dict(default=agent.id == self.default, ready=ready(agent.spec)) for agent in agents],
             "exact": self.is_exact,
@@ -180,7 +170,7 @@ class Catalog:
         """Add a game if all that the page asks about it can be answered."""
         entry = Entry(game, self._allowed)
         try:
-            entry.to_dict(list(entry.agents.values()), lambda spec: False)
+            entry.to_dict(name_of(game), list(entry.agents.values()), lambda spec: False)
         except Exception as error:
             self._faults[game.id] = _reason(error)
         else:
@@ -249,20 +239,15 @@ class Catalog:
 
     def to_dict(self, ready: Callable[[Game, str], bool]) -> list[dict[str, Any]]:
         """The games for JSON."""
-        found = []
+        found, names = [], names_of(entry.game for entry in self.entries.values())
         for entry in self.entries.values():
             try:
-                found.append(entry.to_dict(self.agents(entry.game), partial(ready, entry.game)))
+                found.append(entry.to_dict(names[entry.game.id], self.agents(entry.game), partial(ready, entry.game)))
             except Exception as error:
                 if entry.game.id not in self._faults:  # the page asks often
                     self._faults[entry.game.id] = _reason(error)
                     _log.warning("%s is left out: %s", entry.game.id, _reason(error))
         return found
-
-
-def _short_title(game: Game) -> str:
-    """A few words for people: the class of a user's own game, or how its title begins."""
-    return game.id.rpartition(":")[2] if names_code(game.id) else re.split("[:,.]", game.title)[0]
 
 
 def _reason(error: Exception) -> str:

@@ -24,8 +24,8 @@ from tabia.server.errors import Refused, ServerError, StoreError
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-class Turn(IntEnum):
-    """What transactions do one after the other; the numbers are those of PostgreSQL's advisory locks."""
+class AdvisoryLock(IntEnum):
+    """What transactions do one after the other, by the number of PostgreSQL's advisory lock."""
 
     FINISHING = 0x7AB1A0  # ending a game
     ATTEMPTS = 0x7AB1A1  # counting sign-ins
@@ -103,8 +103,8 @@ class Database(ABC):
         """Let numbers that the database gives follow those that were restored."""
 
     @abstractmethod
-    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
-        """Wait until no other transaction has this turn, and hold it until this one has ended."""
+    def acquire(self, connection: sql.Connection, lock: AdvisoryLock) -> None:
+        """Wait until no other transaction holds a lock, and hold it until this one has ended."""
 
     @abstractmethod
     def _failure(self, error: Exception) -> ServerError:

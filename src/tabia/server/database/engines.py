@@ -20,7 +20,7 @@ import sqlalchemy as sql
 
 from tabia.core import files
 from tabia.core.locks import FileLock
-from tabia.server.database.database import Database, Turn, why
+from tabia.server.database.database import AdvisoryLock, Database, why
 from tabia.server.database.schema import results
 from tabia.server.errors import ServerError, StoreError, Unavailable
 
@@ -94,7 +94,7 @@ class SQLite(Database):
     def _exclusive(self) -> AbstractContextManager[Any]:
         return self._lock
 
-    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
+    def acquire(self, connection: sql.Connection, lock: AdvisoryLock) -> None:
         """Nothing: all transactions follow one another."""
 
     def _failure(self, error: Exception) -> ServerError:
@@ -126,7 +126,7 @@ class PostgreSQL(Database):
     @contextmanager
     def claim(self) -> Iterator[None]:
         """Hold an advisory lock, which PostgreSQL releases when the connection ends, even by SIGKILL."""
-        lock = sql.select(sql.func.pg_try_advisory_lock(int(Turn.SERVING)))
+        lock = sql.select(sql.func.pg_try_advisory_lock(int(AdvisoryLock.SERVING)))
         with self.opening():  # the first connection shows that the server answers
             pass
         with self.engine.connect() as connection:
@@ -159,9 +159,9 @@ class PostgreSQL(Database):
         sequence = sql.func.pg_get_serial_sequence("results", "id")
         connection.execute(sql.select(sql.func.setval(sequence, highest, used)))
 
-    def take_turn(self, connection: sql.Connection, turn: Turn) -> None:
+    def acquire(self, connection: sql.Connection, lock: AdvisoryLock) -> None:
         """Hold a lock until the transaction has ended."""
-        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(int(turn))))
+        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(int(lock))))
 
     def _failure(self, error: Exception) -> ServerError:
         if getattr(getattr(error, "orig", None), "sqlstate", None) in ("53100", "53200"):  # disk full, out of memory

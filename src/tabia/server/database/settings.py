@@ -6,7 +6,7 @@ import secrets
 
 import sqlalchemy as sql
 
-from tabia.server.database.database import Database, Turn
+from tabia.server.database.database import AdvisoryLock, Database
 from tabia.server.database.schema import settings
 
 
@@ -14,7 +14,7 @@ def secret_key(database: Database, name: str) -> bytes:
     """The key with a name: 256 random bits."""
     query = sql.select(settings.c.value).where(settings.c.key == f"secret {name}")
     with database.transaction() as connection:
-        database.take_turn(connection, Turn.NAMES)
+        database.acquire(connection, AdvisoryLock.NAMES)
         held = connection.execute(query).scalar()
         if held is None:
             held = secrets.token_hex(32)

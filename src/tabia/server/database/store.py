@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from tabia.server.database.database import Turn
+from tabia.server.database.database import AdvisoryLock
 from tabia.server.database.engines import open_database
 from tabia.server.database.schema import games, moves, people, seats
 
@@ -51,7 +51,7 @@ class Saved:
     invite_hash: str | None = None
 
 
-Also = Callable[[sql.Connection, Saved], object]
+WriteAlso = Callable[[sql.Connection, Saved], object]
 """What is written together with a game, given as it was written."""
 
 
@@ -61,7 +61,7 @@ class Store:
     def __init__(self, where: Path | str) -> None:
         self.database = open_database(where)
 
-    def save(self, saved: Saved, also: Also | None = None) -> Saved:
+    def save(self, saved: Saved, also: WriteAlso | None = None) -> Saved:
         """Write a game as it is now: all of it or, after a crash, none of it. Returns it with `finished` set.
 
         `also` writes in the same transaction, after the game. A commit whose acknowledgment was lost is tried again by
@@ -70,10 +70,10 @@ class Store:
         with self.database.transaction() as connection:
             return self.write(connection, saved, also)
 
-    def write(self, connection: sql.Connection, saved: Saved, also: Also | None = None) -> Saved:
+    def write(self, connection: sql.Connection, saved: Saved, also: WriteAlso | None = None) -> Saved:
         """Save within a transaction, which may save other games too."""
         if saved.result is not None:
-            self.database.take_turn(connection, Turn.FINISHING)
+            self.database.acquire(connection, AdvisoryLock.FINISHING)
         saved = _without_deleted(connection, saved)
         query = sql.select(games.c.finished).where(games.c.id == saved.id)
         old = connection.execute(query).first()
@@ -110,12 +110,6 @@ class Store:
             query = query.where(games.c.id.in_(sql.select(seats.c.game_id).where(seats.c.person_id == person)))
         with self.database.transaction() as connection:
             return _all_saved(connection, query)
-
-    def running(self) -> list[str]:
-        """The ids of unfinished games that are rated or have a clock: time passes in them."""
-        query = sql.select(games.c.id).where(games.c.result.is_(None), games.c.rated | games.c.clock.is_not(None))
-        with self.database.transaction() as connection:
-            return list(connection.execute(query).scalars())
 
     def close(self) -> None:
         """Close the database."""

@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from tabia.server.database.store import Also, Saved, Store
+from tabia.server.database.store import Saved, Store, WriteAlso
 from tabia.server.errors import Unavailable
 
 MOST = 64
@@ -21,7 +21,7 @@ MOST = 64
 @dataclass(eq=False)
 class _Job:
     saved: Saved
-    also: Also | None
+    also: WriteAlso | None
     future: Future[Saved] = field(default_factory=Future)
 
 
@@ -35,7 +35,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def save(self, saved: Saved, also: Also | None = None) -> Future[Saved]:
+    def save(self, saved: Saved, also: WriteAlso | None = None) -> Future[Saved]:
         """The game as it was stored, once it is on the disk; a game is given again only after its future is done."""
         job = _Job(saved, also)
         with self._lock:

@@ -5,6 +5,7 @@ A directory with a problem is listed with it. Nothing here makes a game or runs 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import tomllib
@@ -22,11 +23,15 @@ from tabia.server.errors import NotFound
 from tabia.server.learn.curves import Line, flat, series, strength
 from tabia.server.learn.trainings import Trainings
 from tabia.server.play.importing import stored
-from tabia.training.run import metrics
+from tabia.training.config.toml import from_tables
+from tabia.training.run import checkpoint, metrics
 from tabia.training.run.directory import CONFIG, LOCK, RunDirectory
+from tabia.training.training import spent
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _AGENT = re.compile(rf"run:(?P<name>{NAME.pattern})@(?P<step>[0-9]{{1,12}})", re.ASCII)
+ACTIVE = ("starting", "training")
+"""The states of a run that a process trains."""
 _MOST_RUNS, _MOST_GAMES = 500, 100
 _LARGEST_CONFIG = files.MEGABYTE
 _AGREEMENTS = ("agreement_search", "agreement_network")
@@ -41,6 +46,8 @@ class Run:
     settings: dict[str, Any]
     lines: list[Line]
     problem: str | None = None
+    saved: int = -1  # the iteration of its newest checkpoint; -1 without one that can be read
+    spent: float = 0.0  # the fraction of its budget, at that checkpoint
 
     @property
     def game(self) -> str:
@@ -51,6 +58,14 @@ class Run:
     def last(self) -> Line:
         """The newest line of its metrics."""
         return self.lines[-1] if self.lines else {}
+
+    def progress(self, *, active: bool) -> float:
+        """The fraction of its budget that is spent; a run that does not train is where its checkpoint is.
+
+        A line of metrics does not count the evaluation of its iteration, which may take the rest of the time.
+        """
+        is_newer = self.last.get("iteration", 0) > self.saved
+        return float(self.last.get("progress", 0.0)) if self.saved < 0 or (active and is_newer) else self.spent
 
 
 class Runs:
@@ -78,7 +93,7 @@ class Runs:
         path = self.directory / name
         if not NAME.fullmatch(name) or not _looks_like_run(path):
             raise NotFound(f"There is no run {plain(name)[:80]} in {self.directory}.")
-        stamp = tuple(_changed_at(path / file) for file in (CONFIG, metrics_name(path)))
+        stamp = tuple(_changed_at(path / file) for file in (CONFIG, metrics_name(path), "checkpoints"))
         held = self._cache.get(name)
         if held is None or held[0] != stamp:
             held = self._cache[name] = (stamp, _read(name, path))
@@ -91,27 +106,40 @@ class Runs:
             return "damaged"
         if active:
             return "training" if run.lines else "starting"
-        return "finished" if float(run.last.get("progress", 0.0)) >= 1.0 else "stopped"
+        return "finished" if run.progress(active=False) >= 1.0 else "stopped"
 
     def summary(self, name: str) -> dict[str, Any]:
         """One row of the list of runs."""
         run = self.read(name)
         last = run.last
+        state = self.state(run)
         measured = next((line for line in reversed(run.lines) if any(key in line for key in _AGREEMENTS)), {})
         return {
             "name": run.name,
             "game": run.game,
             "recipe": printable(str(run.settings.get("recipe", "")))[:100],
-            "state": self.state(run),
+            "state": state,
             "problem": run.problem or self.trainings.problem(name),
             "iteration": last.get("iteration", 0),
-            "progress": last.get("progress", 0.0),
+            "progress": round(run.progress(active=state in ACTIVE), 5),
             "minutes": round(last.get("seconds", 0.0) / 60, 2),
             "games": last.get("total_games", 0),
             "positions": last.get("positions", 0),
             "agreement": next((measured[key] for key in _AGREEMENTS if key in measured), None),
             "checkpoints": len(networks.steps(run.path)),
         }
+
+    def progress(self, name: str) -> tuple[dict[str, Any], list[Line]]:
+        """The row of a run and its metrics, also of a training that has written nothing yet."""
+        if self._is_only_starting(name):
+            return self.trainings.describe(name), []
+        return self.summary(name), self.read(name).lines
+
+    async def stop(self, name: str) -> dict[str, Any]:
+        """Save and stop a training; its row, also if it has written nothing."""
+        await self.trainings.stop(name)
+        is_written = await asyncio.to_thread(_looks_like_run, self.directory / name)
+        return await asyncio.to_thread(self.summary if is_written else self.trainings.describe, name)
 
     def listed(self) -> list[dict[str, Any]]:
         """All runs, with those that are only being started."""
@@ -166,7 +194,7 @@ class Runs:
     def compare(self, a: str, b: str) -> dict[str, Any]:
         """What differs between two runs, settings first."""
         one, other = self.read(a), self.read(b)
-        first, second = flat(one.settings), flat(other.settings)
+        first, second = _effective(flat(one.settings)), _effective(flat(other.settings))
         keys = sorted({*first, *second}, key=lambda key: (list(first).index(key) if key in first else 10**6, key))
         return {
             "settings": [
@@ -210,7 +238,8 @@ def _read(name: str, path: Path) -> Run:
     settings: dict[str, Any] = {}
     try:
         settings = tomllib.loads(files.read_text(path / CONFIG, _LARGEST_CONFIG, within=path))
-        return Run(name, path, settings, metrics.read(RunDirectory(path)), _problem(settings))
+        run = RunDirectory(path)
+        return Run(name, path, settings, metrics.read(run), _problem(settings), *_saved(run, settings))
     except FileNotFoundError:
         problem = f"It has no {CONFIG}: a training that was stopped while it started, or a copy that is not complete."
     except (OSError, tomllib.TOMLDecodeError, RecursionError) as error:
@@ -220,9 +249,23 @@ def _read(name: str, path: Path) -> Run:
     return Run(name, path, settings, [], problem)
 
 
+def _saved(run: RunDirectory, settings: dict[str, Any]) -> tuple[int, float]:
+    """The iteration of the newest checkpoint, and how much of the budget is spent there, as a resumed run has it."""
+    try:
+        config, counters = from_tables(settings), checkpoint.newest_counters(run)
+    except (TabiaError, ValueError):  # of another version, or damaged
+        return -1, 0.0
+    return (-1, 0.0) if counters is None else (counters.iteration, spent(config, counters))
+
+
 def _problem(settings: dict[str, Any]) -> str | None:
     game = settings.get("game")
     return None if isinstance(game, str) and game else f"{CONFIG} does not name its game."
+
+
+def _effective(settings: dict[str, Any]) -> dict[str, Any]:
+    """Flat settings without a number of iterations where a length in minutes replaces it."""
+    return {key: value for key, value in settings.items() if key != "iterations" or not settings.get("minutes")}
 
 
 def _agent(run: Run, step: int) -> Agent:

@@ -11,6 +11,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,13 +41,14 @@ class Trainings:
 
     def __init__(self, directory: Path, *, most: int = 1) -> None:
         self._directory, self._most = directory, most
+        self._starting = threading.Lock()
         self._started: dict[str, _Training] = {}
         self._estimates: dict[tuple[str, str], dict[str, Any]] = {}
         self._tools = asyncio.Lock()
 
     def active(self) -> list[str]:
         """The names of the trainings under way."""
-        return [name for name, training in self._started.items() if training.process.poll() is None]
+        return [name for name, training in list(self._started.items()) if training.process.poll() is None]
 
     def is_active(self, name: str) -> bool:
         """Whether a training started here is under way."""
@@ -64,14 +66,15 @@ class Trainings:
         return printable(lines[-1])[:300] if lines else f"The training exited with {training.process.returncode}."
 
     def describe(self, name: str) -> dict[str, Any]:
-        """A training whose directory does not exist yet."""
+        """A training without a directory: it has written nothing yet, or has ended before it did."""
         training = self._started[name]
+        is_active = training.process.poll() is None
         return {
             "name": name,
             "game": training.game,
             "recipe": training.recipe,
-            "state": "starting",
-            "problem": None,
+            "state": "starting" if is_active else "stopped",
+            "problem": self.problem(name),
             "iteration": 0,
             "progress": 0.0,
             "minutes": 0.0,
@@ -81,23 +84,26 @@ class Trainings:
 
     def start(self, game: str, recipe: str, *, name: str | None, minutes: float | None, seed: int | None) -> str:
         """Start `tabia train`; returns the name of the run."""
-        name = name or self._free_name(game)
-        path = self._directory / name
-        if path.exists():
-            raise Refused(f"There is a run {name} already; choose another name or resume it.")
-        options = ["--recipe", recipe, "--out", str(path), "--json"]
-        options += [] if minutes is None else ["--minutes", str(minutes)]
-        options += [] if seed is None else ["--seed", str(seed)]
-        self._run(name, game, recipe, ["train", game, *options])
+        with self._starting:
+            name = name or self._free_name(game)
+            path = self._directory / name
+            if path.exists():
+                raise Refused(f"There is a run {name} already; choose another name or resume it.")
+            options = ["--recipe", recipe, "--out", str(path), "--json"]
+            options += [] if minutes is None else ["--minutes", str(minutes)]
+            options += [] if seed is None else ["--seed", str(seed)]
+            self._run(name, game, recipe, ["train", game, *options])
         return name
 
     def resume(self, name: str, game: str, recipe: str, *, minutes: float | None, own_file: bool) -> None:
         """Resume a run with `tabia resume`."""
         options = ["--json", *([] if minutes is None else ["--minutes", str(minutes)])]
         options += ["--game", game] if own_file else []
-        self._run(name, game, recipe, ["resume", str(self._directory / name), *options])
+        with self._starting:
+            self._run(name, game, recipe, ["resume", str(self._directory / name), *options])
 
     def _run(self, name: str, game: str, recipe: str, arguments: list[str]) -> None:
+        """Start a process unless one runs; the lock is held, so that requests at once do not start two."""
         if len(self.active()) >= self._most:
             raise Refused(f"The run {self.active()[0]} is in progress; stop it first.")
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -132,7 +138,8 @@ class Trainings:
         """What `tabia train --estimate` measures."""
         if (game, recipe) not in self._estimates:
             found = await self._tool("train", game, "--recipe", recipe, "--estimate", "--json")
-            text = f"About {found['minutes']:.1f} minutes here, {found['positions']:,} positions of self-play."
+            most = "At most" if found["games"] else "About"  # a number of games may end the run earlier
+            text = f"{most} {found['minutes']:.1f} minutes here, {found['positions']:,} positions of self-play."
             self._estimates[game, recipe] = {**found, "text": text}
         return self._estimates[game, recipe]
 

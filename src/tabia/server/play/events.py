@@ -23,14 +23,24 @@ class Events:
         self._connections = connections
         self._followers: dict[str, set[Follower]] = {}
 
-    def open(self, visitor: Visitor, games: Iterable[Saved], code: Code) -> Follower:
-        """A new follower, which first gets the person's unfinished games and challenges, the oldest first."""
+    def open(self, visitor: Visitor) -> Follower:
+        """A new follower; `begin` is called before anyone reads from it."""
         follower = self._connections.open(visitor, EVENTS)
         self._followers.setdefault(visitor.person or "", set()).add(follower)
-        for saved in sorted(games, key=lambda saved: saved.created):
-            for message in _stored(saved, visitor.person, code):
-                follower.put(message)
         return follower
+
+    def begin(self, follower: Follower, games: Iterable[Saved], code: Code) -> None:
+        """Send the person's unfinished games and challenges first, the oldest first.
+
+        They were read while the follower was open already, so a game with an event since then is left to its event.
+        """
+        since = follower.take()
+        changed = {message["data"]["id"] for message in since}
+        for saved in sorted(games, key=lambda saved: saved.created):
+            for message in [] if saved.id in changed else _stored(saved, follower.visitor.person, code):
+                follower.put(message)
+        for message in since:
+            follower.put(message)
 
     def close(self, follower: Follower) -> None:
         """Forget a follower."""

@@ -114,8 +114,10 @@ class Games:
             await self._change(opened, lambda game: live.answer(game, search, action, now=self.clock.monotonic()))
 
     async def _up_to_date(self, opened: OpenGame) -> None:
-        if opened.doubtful:
-            await self.memory.reload(opened)
+        """Take over what is stored if that is not known, and end a game that time has ended."""
+        before = opened.live
+        if opened.doubtful and await self.memory.reload(opened):
+            self._announce(opened, before)
         await self._settle(opened)
 
     async def _change(self, opened: OpenGame, event: Event) -> None:
@@ -132,7 +134,7 @@ class Games:
             await self._keep(opened, after, shown)
 
     async def _keep(self, opened: OpenGame, after: LiveGame, shown: dict[str, Any]) -> None:
-        """Save a changed game, then send it to all who follow and search if an agent is to move."""
+        """Save a changed game, then announce it."""
         before = opened.live
         try:
             rate = after.rated and after.over and not before.over
@@ -140,23 +142,28 @@ class Games:
         except StoreError:
             opened.doubtful = True
             raise
-        opened.live, opened.shown, opened.problem = after, shown, None
+        opened.live, opened.shown = after, shown
         if changes is not None:
             opened.rating_change = changes
             opened.cards = await asyncio.to_thread(self.memory.cards, after)
             opened.shown = shown | {
                 "seats": state.seat_dicts(after, opened.cards, state.seat_names(after, opened.cards))
             }
+        self._announce(opened, before)
+
+    def _announce(self, opened: OpenGame, before: LiveGame) -> None:
+        """Send a changed game to all who follow, and search if an agent is to move."""
+        opened.problem = None
         self.broadcast(opened)
         self.searches.ask(opened)
         self.schedule(opened)
-        self.events.changed(before, after, opened.cards, shown["result"])
+        self.events.changed(before, opened.live, opened.cards, opened.shown["result"])
 
     async def _check(self, opened: OpenGame) -> None:
         opened.timer = None
         try:
             async with opened.lock:
-                await self._settle(opened)
+                await self._up_to_date(opened)
                 self.schedule(opened)
         except StoreError as error:
             _log.warning("A game could not be ended: %s", error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tabia.server.accounts.visitor import Role, Visitor
 from tabia.server.analysis.worker import Worker
@@ -42,8 +43,13 @@ class Hub:
         self.catalog, self.store, self.shared = catalog, store, shared
         self.clock = clock or Clock()
         self.games = Games(catalog, worker, store, self.clock, shared, ratings)
+        self.rated_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # kept while they are in use
 
     # Starting.
+
+    def rated_lock(self, visitor: Visitor) -> asyncio.Lock:
+        """A person's lock, from the choice of a rated game until it is stored: requests at once start one game."""
+        return self.rated_locks.setdefault(visitor.person or "", asyncio.Lock())
 
     async def create(
         self,
@@ -218,9 +224,14 @@ class Hub:
 
     async def follow(self, visitor: Visitor) -> Follower:
         """The events of a person's games: those under way now, and everything that happens to them later."""
-        person = self._actor(visitor)
-        found = await asyncio.to_thread(self.store.listed, finished=False, person=person, limit=100)
-        return self.games.events.open(visitor, found, self.games.memory.links.code)
+        person, follower = self._actor(visitor), self.games.events.open(visitor)
+        try:
+            found = await asyncio.to_thread(self.store.listed, finished=False, person=person, limit=100)
+        except BaseException:
+            self.unfollow(follower)
+            raise
+        self.games.events.begin(follower, found, self.games.memory.links.code)
+        return follower
 
     def unfollow(self, follower: Follower) -> None:
         """Forget somebody who followed events."""

@@ -86,12 +86,16 @@ class Memory:
         await asyncio.wrap_future(self._writer.save(saved, None if book is None else also))
         return change_dicts(changes) if changes else None
 
-    async def reload(self, opened: OpenGame) -> None:
-        """Take over what the store has, after a save whose success is not known."""
+    async def reload(self, opened: OpenGame) -> bool:
+        """Take over what the store has, after a save whose success is not known; whether it had a newer version."""
         saved = await asyncio.to_thread(self.store.load, opened.live.id)
-        if saved is not None and saved.version > opened.live.version:
-            opened.live, opened.cards, opened.shown = await self.rules(lambda: self._restored(saved))
+        is_newer = saved is not None and saved.version > opened.live.version
+        if saved is not None and is_newer:
+            game, cards, shown = await self.rules(lambda: self._restored(saved))
+            opened.rating_change = await self._rating_change(game)
+            opened.live, opened.cards, opened.shown = game, cards, shown
         opened.doubtful = False
+        return is_newer
 
     async def rules(self, call: Callable[[], _T]) -> _T:
         """The result of a call that runs rules."""
@@ -118,12 +122,17 @@ class Memory:
             raise NotFound(NOT_FOUND)
         game, cards, shown = await self.rules(lambda: self._restored(saved))
         opened = OpenGame(game, cards, shown, self.clock.monotonic() + GRACE_SECONDS)
-        if game.rated and game.over and self._ratings is not None:
-            changes = await asyncio.to_thread(self._ratings.changes, id)
-            opened.rating_change = change_dicts(changes) if changes else None
+        opened.rating_change = await self._rating_change(game)
         self.games[id] = opened
         self._forget()
         self._loaded(opened)
+
+    async def _rating_change(self, game: LiveGame) -> Changes | None:
+        """What a stored game did to ratings."""
+        if self._ratings is None or not (game.rated and game.over):
+            return None
+        changes = await asyncio.to_thread(self._ratings.changes, game.id)
+        return change_dicts(changes) if changes else None
 
     def _restored(self, saved: Saved) -> tuple[LiveGame, Mapping[str, Card], dict[str, Any]]:
         game = storing.restored(saved, self.catalog.game(saved.game).game, now=self.clock.monotonic())

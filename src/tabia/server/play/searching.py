@@ -13,7 +13,8 @@ from tabia.games.session import Session
 from tabia.server import faults
 from tabia.server.analysis import asking
 from tabia.server.analysis.exact import PERFECT
-from tabia.server.analysis.worker import LOOK, Priority, Worker
+from tabia.server.analysis.programs import Kind
+from tabia.server.analysis.worker import Priority, Worker
 from tabia.server.catalog.catalog import Catalog
 from tabia.server.errors import Busy, NotFound, StoreError
 from tabia.server.play.lines import player_name
@@ -63,7 +64,7 @@ class Searches:
         if game.people and game.is_casual and entry.is_exact:
             self._worker.warm(player_name(session.game.id, PERFECT))
         elif game.people and game.is_casual:
-            self._worker.warm(self._player(session, entry.analyst), (LOOK,))
+            self._worker.warm(self._player(session, entry.analyst), (Kind.ANALYSIS,))
 
     def limit_ms(self, game: LiveGame) -> int:
         """After how long people may think that something is wrong."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 HUMAN, AGENT, OPEN = "human", "agent", "open"
 
@@ -21,10 +20,6 @@ class Seat:
     agent: str | None = None
     person: str | None = None
     name: str | None = None  # of the person
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the store, which keeps people in a table of its own."""
-        return {"kind": self.kind, "agent": self.agent}
 
 
 @dataclass(frozen=True)

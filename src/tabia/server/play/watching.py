@@ -42,7 +42,7 @@ class Follower:
     def put(self, message: Message) -> None:
         """Send a message."""
         if self._messages.qsize() >= self.kind.waiting and self.kind.replaces:
-            self._drop()
+            self.take()
         if self._messages.qsize() >= self.kind.waiting:
             self.close(SLOW)
         elif self.closed is None:
@@ -51,16 +51,17 @@ class Follower:
     def close(self, code: int = ENDED) -> None:
         """End it, at once."""
         self.closed = code
-        self._drop()
+        self.take()
         self._messages.put_nowait(None)
 
     async def get(self) -> Message | None:
         """The next message; None once it is closed."""
         return None if self.closed is not None else await self._messages.get()
 
-    def _drop(self) -> None:
-        while not self._messages.empty():
-            self._messages.get_nowait()
+    def take(self) -> list[Message]:
+        """Remove all messages that wait, and return them."""
+        waiting = [self._messages.get_nowait() for _ in range(self._messages.qsize())]
+        return [message for message in waiting if message is not None]
 
 
 class Connections:

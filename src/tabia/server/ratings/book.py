@@ -18,7 +18,7 @@ from tabia.server.database.store import Saved
 from tabia.server.ratings import rated_games, tables
 from tabia.server.ratings.rated_games import RatedGame
 from tabia.server.ratings.scoring import Pairing
-from tabia.server.ratings.settling import Held, Met, settle
+from tabia.server.ratings.settling import PairOpponent, PersonRating, settle
 from tabia.server.ratings.tables import FinishedRow
 
 
@@ -31,14 +31,14 @@ class Change:
     deviation: float  # after
 
 
-def meet(rated: RatedGame, row: FinishedRow, pairing: Pairing) -> Met | None:
+def find_opponent(rated: RatedGame, row: FinishedRow, pairing: Pairing) -> PairOpponent | None:
     """The opponent of a pair by the ladder: an agent with its fixed rating, or a person."""
-    agent, person = row.agents[pairing.opponent], row.finished.people[pairing.opponent]
+    agent, person = row.agents[pairing.opponent], row.outcome.people[pairing.opponent]
     rating = None if agent is None else rated.agent_rating(agent)
     if rating is None and person is None:
         return None
     advantage = rated.ladder.seat_advantage(pairing.seat, pairing.opponent)
-    return Met(rating, agent=agent, advantage=advantage)
+    return PairOpponent(rating, agent=agent, advantage=advantage)
 
 
 class Ratings:
@@ -57,14 +57,13 @@ class Ratings:
         done = _changes(connection, row)
         if any(done):
             return done
-        tables.keep_people(connection, row.finished.people)
-        held = dict.fromkeys(filter(None, row.finished.people), Held(rated.start))
-        held |= tables.held(connection, held, row.game)
-        day = row.finished.time[:10]
-        gained = partial(tables.gained, connection, row.game, day)
-        settled, after = settle(row.finished, held, partial(meet, rated, row), gained)
-        if settled:
-            connection.execute(results.insert(), [tables.result_fields(row, one) for one in settled])
+        tables.keep_people(connection, row.outcome.people)
+        before = dict.fromkeys(filter(None, row.outcome.people), PersonRating(rated.start))
+        before |= tables.person_ratings(connection, before, row.game)
+        points_gained = partial(tables.points_gained, connection, row.game, row.outcome.time[:10])
+        pairs, after = settle(row.outcome, before, partial(find_opponent, rated, row), points_gained)
+        if pairs:
+            connection.execute(results.insert(), [tables.result_fields(row, pair) for pair in pairs])
             tables.write_ratings(connection, row.game, after)
         return _changes(connection, row)
 
@@ -77,7 +76,7 @@ class Ratings:
     def of(self, person: str, game: str) -> tuple[float, float] | None:
         """A person's rating and deviation in a game."""
         with self.database.transaction() as connection:
-            found = tables.held(connection, [person], game).get(person)
+            found = tables.person_ratings(connection, [person], game).get(person)
         return None if found is None else (found.rating.rating, found.rating.deviation)
 
 

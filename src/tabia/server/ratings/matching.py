@@ -26,7 +26,7 @@ class Opponent:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedGame:
     """A rated game of a person: the opponent's rating, and the share of points won."""
 
     elo: float
@@ -44,7 +44,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Matched:
+class NextMatch:
     """The next rated game of a person; the other seats are the agent's."""
 
     opponent: Opponent
@@ -58,7 +58,7 @@ def closest_higher(ladder: Sequence[Opponent], rating: float) -> Opponent:
     return min(higher, key=_elo) if higher else max(ladder, key=_elo)
 
 
-def placement(ladder: Sequence[Opponent], played: Sequence[Played]) -> Placement:
+def placement(ladder: Sequence[Opponent], played: Sequence[PlayedGame]) -> Placement:
     """The placement after these games, oldest first; only the first five belong to it."""
     low, high = -math.inf, math.inf
     for game in played[:MOST_GAMES]:
@@ -72,17 +72,17 @@ def placement(ladder: Sequence[Opponent], played: Sequence[Played]) -> Placement
 def next_match(
     ladder: Sequence[Opponent],
     rating: float,
-    played: Sequence[Played],
+    played: Sequence[PlayedGame],
     *,
     seats: int,
     draw: Callable[[int], int],
-) -> Matched:
+) -> NextMatch:
     """The next rated game of a person with this rating; `draw(n)` is a random number from 0 to n - 1."""
     opponent, why = _opponent(ladder, rating, played)
-    return Matched(opponent, draw(seats), why)
+    return NextMatch(opponent, draw(seats), why)
 
 
-def _opponent(ladder: Sequence[Opponent], rating: float, played: Sequence[Played]) -> tuple[Opponent, str]:
+def _opponent(ladder: Sequence[Opponent], rating: float, played: Sequence[PlayedGame]) -> tuple[Opponent, str]:
     state = placement(ladder, played)
     higher = closest_higher(ladder, rating)
     if not state.done:
@@ -94,7 +94,7 @@ def _opponent(ladder: Sequence[Opponent], rating: float, played: Sequence[Played
     return higher, f"The agent closest above your rating of {rating:.0f}."
 
 
-def _because(played: Sequence[Played]) -> str:
+def _because(played: Sequence[PlayedGame]) -> str:
     if not played:
         return "you start in the middle of the ladder"
     score = played[-1].score

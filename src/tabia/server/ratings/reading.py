@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sql
@@ -14,21 +14,21 @@ from tabia.server.catalog.catalog import Catalog
 from tabia.server.database.schema import games, people, ratings, results, seats
 from tabia.server.ratings import matching, rated_games, scoring, tables
 from tabia.server.ratings.leaderboard import Row, Standing, leaderboard
-from tabia.server.ratings.matching import Matched, Played
+from tabia.server.ratings.matching import NextMatch, PlayedGame
 from tabia.server.ratings.rated_games import RatedGame
-from tabia.server.ratings.settling import Held
+from tabia.server.ratings.settling import PersonRating
 
 MOST_PEOPLE, MOST_GAMES = 500, 50
 
 
 @dataclass(frozen=True)
-class Own:
-    """One's own rating in a game; `held` is None before the first game."""
+class OwnRating:
+    """One's own rating in a game; `known` is None before the first game."""
 
     game: str
-    held: Held | None
+    known: PersonRating | None
     placement: matching.Placement
-    next: Matched
+    next: NextMatch
 
 
 def table(connection: sql.Connection, game: str, now: str) -> list[tuple[str, Row]]:
@@ -40,26 +40,26 @@ def table(connection: sql.Connection, game: str, now: str) -> list[tuple[str, Ro
     )
     found = connection.execute(query).all()
     ids = {row.name: row.person_id for row in found}
-    rows = leaderboard([Standing(row.name, _now(tables.held_row(row), now).rating, row.games) for row in found])
+    rows = leaderboard([Standing(row.name, _now(tables.person_rating(row), now).rating, row.games) for row in found])
     return [(ids[row.standing.name], row) for row in rows[:MOST_PEOPLE]]
 
 
 def own(
     connection: sql.Connection, rated: RatedGame, person: str | None, now: str, *, draw: Callable[[int], int]
-) -> Own:
+) -> OwnRating:
     """A person's rating in a game, and the next match; without a person, that of a newcomer."""
-    held = None if person is None else tables.held(connection, [person], rated.id).get(person)
-    games_played = [] if held is None or person is None else played(connection, person, rated.id)
-    rating = rated.start if held is None else held.rating
-    return Own(
+    known = None if person is None else tables.person_ratings(connection, [person], rated.id).get(person)
+    played = [] if known is None or person is None else played_games(connection, person, rated.id)
+    rating = rated.start if known is None else known.rating
+    return OwnRating(
         game=rated.id,
-        held=None if held is None else _now(held, now),
-        placement=matching.placement(rated.opponents, games_played),
-        next=matching.next_match(rated.opponents, rating.rating, games_played, seats=rated.seats, draw=draw),
+        known=None if known is None else _now(known, now),
+        placement=matching.placement(rated.opponents, played),
+        next=matching.next_match(rated.opponents, rating.rating, played, seats=rated.seats, draw=draw),
     )
 
 
-def played(connection: sql.Connection, person: str, game: str) -> list[Played]:
+def played_games(connection: sql.Connection, person: str, game: str) -> list[PlayedGame]:
     """The first rated games of a person, as many as a placement can have; several opponents count as their mean."""
     query = (
         sql.select(results.c.finished, results.c.opponent_rating, results.c.score)
@@ -71,7 +71,9 @@ def played(connection: sql.Connection, person: str, game: str) -> list[Played]:
         if row.finished not in by_game and len(by_game) == matching.MOST_GAMES:
             break
         by_game[row.finished].append((row.opponent_rating, row.score))
-    return [Played(_mean(elo for elo, _ in pairs), _mean(score for _, score in pairs)) for pairs in by_game.values()]
+    return [
+        PlayedGame(_mean(elo for elo, _ in pairs), _mean(score for _, score in pairs)) for pairs in by_game.values()
+    ]
 
 
 def running(connection: sql.Connection, person: str, game: str) -> str | None:
@@ -93,7 +95,7 @@ class Profile:
     name: str
     role: str
     created: str
-    ratings: list[tuple[str, Held]]  # by game
+    ratings: list[tuple[str, PersonRating]]  # by game
     games: list[dict[str, Any]]
 
 
@@ -103,9 +105,9 @@ def profile(connection: sql.Connection, catalog: Catalog, name_key: str, now: st
     if row is None:
         return None
     query = sql.select(ratings).where(ratings.c.person_id == row.id).order_by(ratings.c.game)
-    held = [(found.game, _now(tables.held_row(found), now)) for found in connection.execute(query)]
+    known = [(found.game, _now(tables.person_rating(found), now)) for found in connection.execute(query)]
     return Profile(
-        name=row.name, role=row.role, created=row.created, ratings=held, games=_rated(connection, catalog, row.id)
+        name=row.name, role=row.role, created=row.created, ratings=known, games=_rated(connection, catalog, row.id)
     )
 
 
@@ -149,10 +151,10 @@ def _name(catalog: Catalog, pair: Any) -> str:
     return str(known.get(pair.opponent_agent, pair.opponent_agent))
 
 
-def _now(held: Held, now: str) -> Held:
-    if held.updated is None:
-        return held
-    return Held(scoring.at(held.rating, held.updated, now), held.games, held.updated)
+def _now(known: PersonRating, now: str) -> PersonRating:
+    if known.updated is None:
+        return known
+    return replace(known, rating=scoring.at(known.rating, known.updated, now))
 
 
 def _mean(numbers: Iterable[float]) -> float:

@@ -17,12 +17,12 @@ import sqlalchemy as sql
 
 from tabia.evaluation.glicko import Rating
 from tabia.server.catalog.catalog import Catalog
-from tabia.server.database.database import Database, Turn
+from tabia.server.database.database import AdvisoryLock, Database
 from tabia.server.database.schema import ratings, results
 from tabia.server.ratings import rated_games, scoring, tables
-from tabia.server.ratings.book import meet
+from tabia.server.ratings.book import find_opponent
 from tabia.server.ratings.scoring import Pairing
-from tabia.server.ratings.settling import Held, Met, settle
+from tabia.server.ratings.settling import PairOpponent, PersonRating, settle
 from tabia.server.ratings.tables import FinishedRow
 
 Row = dict[str, Any]
@@ -48,7 +48,7 @@ class Recount:
 def recount(catalog: Catalog, database: Database, *, write: bool = False) -> Recount:
     """Compute all ratings from the games; with `write`, store what differs."""
     with database.transaction() as connection:
-        database.take_turn(connection, Turn.FINISHING)
+        database.acquire(connection, AdvisoryLock.FINISHING)
         found = _Fold(catalog, connection).run()
         if write and found.differences:
             _write(connection, found)
@@ -62,7 +62,7 @@ class _Fold:
         self._catalog, self._connection = catalog, connection
         rows = [dict(row) for row in connection.execute(sql.select(results).order_by(results.c.id)).mappings()]
         self._pairs = {(row["game_id"], row["seat"], row["opponent_seat"]): row for row in rows}
-        self._held: dict[tuple[str, str], Held] = {}  # by person and game
+        self._ratings: dict[tuple[str, str], PersonRating] = {}  # by person and game
         self._gained: dict[Key, list[float]] = defaultdict(list)  # by game, day, person and opponents
         self._results: dict[Key, Row] = {}
 
@@ -71,51 +71,51 @@ class _Fold:
         for row in found:
             self._add(row)
         computed = {
-            ("rating", person, game): tables.rating_fields(person, game, held)
-            for (person, game), held in self._held.items()
+            ("rating", person, game): tables.rating_fields(person, game, known)
+            for (person, game), known in self._ratings.items()
         }
         return Recount(games=len(found), computed=computed | self._results, stored=self._stored())
 
     def _add(self, row: FinishedRow) -> None:
-        held = {person: self._rating(person, row) for person in filter(None, row.finished.people)}
-        if None in held.values():
+        before = {person: self._rating(person, row) for person in filter(None, row.outcome.people)}
+        if None in before.values():
             return  # a game that is not rated here and has no results either
-        day = row.finished.time[:10]
-        settled, after = settle(
-            row.finished,
-            {person: one for person, one in held.items() if one is not None},
-            partial(self._meet, row),
+        day = row.outcome.time[:10]
+        pairs, after = settle(
+            row.outcome,
+            {person: known for person, known in before.items() if known is not None},
+            partial(self._find_opponent, row),
             lambda person, other, rating: math.fsum(self._gained[row.game, day, person, _group(other, rating)]),
         )
-        for one in settled:
-            key = ("result", row.id, one.pairing.seat, one.pairing.opponent)
-            self._results[key] = tables.result_fields(row, one)
-            if one.met.agent is None:
-                points = one.after.rating - one.before.rating
-                for group in {one.opponent_person, _group(one.opponent_person, one.opponent)}:
-                    self._gained[row.game, day, one.person, group].append(points)
-        self._held |= {(person, row.game): new for person, new in after.items()}
+        for pair in pairs:
+            key = ("result", row.id, pair.pairing.seat, pair.pairing.opponent)
+            self._results[key] = tables.result_fields(row, pair)
+            if pair.opponent.agent is None:
+                points = pair.after.rating - pair.before.rating
+                for group in {pair.opponent_person, _group(pair.opponent_person, pair.opponent_rating)}:
+                    self._gained[row.game, day, pair.person, group].append(points)
+        self._ratings |= {(person, row.game): new for person, new in after.items()}
 
-    def _rating(self, person: str, row: FinishedRow) -> Held | None:
+    def _rating(self, person: str, row: FinishedRow) -> PersonRating | None:
         """A person's rating before a game; a newcomer's from the result, or by the ladder of today."""
-        if (person, row.game) in self._held:
-            return self._held[person, row.game]
-        seat = row.finished.people.index(person)
+        if (person, row.game) in self._ratings:
+            return self._ratings[person, row.game]
+        seat = row.outcome.people.index(person)
         pairs = (self._pairs.get((row.id, seat, other)) for other in range(len(row.agents)))
         first = next(filter(None, pairs), None)
         if first is not None:
-            return Held(Rating(first["rating_before"], first["deviation_before"]))
+            return PersonRating(Rating(first["rating_before"], first["deviation_before"]))
         rated = rated_games.find(self._catalog, row.game)
-        return None if rated is None else Held(rated.start)
+        return None if rated is None else PersonRating(rated.start)
 
-    def _meet(self, row: FinishedRow, pairing: Pairing) -> Met | None:
+    def _find_opponent(self, row: FinishedRow, pairing: Pairing) -> PairOpponent | None:
         pair = self._pairs.get((row.id, pairing.seat, pairing.opponent))
         if pair is None:
             rated = rated_games.find(self._catalog, row.game)
-            return None if rated is None else meet(rated, row, pairing)
-        agent, person = row.agents[pairing.opponent], row.finished.people[pairing.opponent]
+            return None if rated is None else find_opponent(rated, row, pairing)
+        agent, person = row.agents[pairing.opponent], row.outcome.people[pairing.opponent]
         known = Rating(pair["opponent_rating"], pair["opponent_deviation"])
-        return Met(
+        return PairOpponent(
             rating=known if person is None else None,
             agent=agent,
             advantage=pair["advantage"],
@@ -124,8 +124,8 @@ class _Fold:
 
     def _stored(self) -> dict[Key, Row]:
         """The rows of people who have an account."""
-        held = self._connection.execute(sql.select(ratings).order_by(ratings.c.person_id)).mappings()
-        stored: dict[Key, Row] = {("rating", row["person_id"], row["game"]): dict(row) for row in held}
+        rows = self._connection.execute(sql.select(ratings).order_by(ratings.c.person_id)).mappings()
+        stored: dict[Key, Row] = {("rating", row["person_id"], row["game"]): dict(row) for row in rows}
         for key, row in self._pairs.items():
             if row["person_id"] is not None:
                 stored["result", *key] = {name: value for name, value in row.items() if name != "id"}

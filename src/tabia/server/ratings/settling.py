@@ -15,7 +15,7 @@ from tabia.server.ratings.scoring import Pairing
 
 
 @dataclass(frozen=True)
-class Held:
+class PersonRating:
     """The rating of a person in one game; `updated` is None before the first game."""
 
     rating: Rating
@@ -24,7 +24,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Met:
+class PairOpponent:
     """What is known about the opponent of a pair beforehand."""
 
     rating: Rating | None  # of an agent, or of a person who has left; None if the person's own rating holds
@@ -34,7 +34,7 @@ class Met:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedGame:
     """A finished game: the person at each seat (None for agents and people who have left) and the scores."""
 
     people: tuple[str | None, ...]
@@ -43,69 +43,75 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Settled:
+class RatedPair:
     """What one pair of seats did to the rating of the first."""
 
     pairing: Pairing  # with the weight that counted
     person: str
     opponent_person: str | None
-    met: Met
-    opponent: Rating
+    opponent: PairOpponent
+    opponent_rating: Rating
     before: Rating
     after: Rating
 
 
-Meet = Callable[[Pairing], Met | None]
-"""Whom a pair meets; None if the pair does not count."""
-Gained = Callable[[str, str, Rating], float]
+FindOpponent = Callable[[Pairing], PairOpponent | None]
+"""The opponent of a pair; None if the pair does not count."""
+PointsGained = Callable[[str, str, Rating], float]
 """The points that a person has gained today from another with this rating, or from all who are provisional like it."""
 
 
 def settle(
-    game: Finished, held: Mapping[str, Held], meet: Meet, gained: Gained
-) -> tuple[list[Settled], dict[str, Held]]:
-    """The results of a game, and the ratings of its people after it; `held` has a rating for each of them."""
-    settled: list[Settled] = []
-    after: dict[str, Held] = {}
+    game: FinishedGame, before: Mapping[str, PersonRating], find_opponent: FindOpponent, points_gained: PointsGained
+) -> tuple[list[RatedPair], dict[str, PersonRating]]:
+    """The results of a game, and the ratings of its people after it; `before` has a rating for each of them."""
+    pairs: list[RatedPair] = []
+    after: dict[str, PersonRating] = {}
     for person in dict.fromkeys(filter(None, game.people)):
-        found = _settle_person(game, person, held, meet, gained)
-        settled += found
-        if found:
-            after[person] = Held(found[-1].after, held[person].games + 1, game.time)
-    return settled, after
+        own = _settle_person(game, person, before, find_opponent, points_gained)
+        pairs += own
+        if own:
+            after[person] = PersonRating(own[-1].after, before[person].games + 1, game.time)
+    return pairs, after
 
 
-def _settle_person(game: Finished, person: str, held: Mapping[str, Held], meet: Meet, gained: Gained) -> list[Settled]:
-    own, updated = held[person].rating, held[person].updated
+def _settle_person(
+    game: FinishedGame,
+    person: str,
+    before: Mapping[str, PersonRating],
+    find_opponent: FindOpponent,
+    points_gained: PointsGained,
+) -> list[RatedPair]:
+    own, updated = before[person].rating, before[person].updated
     elapsed = 0.0 if updated is None else scoring.weeks_between(updated, game.time)
-    found: list[Settled] = []
+    pairs: list[RatedPair] = []
     for pairing in scoring.pairings(game.scores):
         other = game.people[pairing.opponent]
-        met = meet(pairing) if game.people[pairing.seat] == person and other != person else None
-        if met is None:
+        opponent = find_opponent(pairing) if game.people[pairing.seat] == person and other != person else None
+        if opponent is None:
             continue
-        opponent = _now(held[other or ""], game.time) if met.rating is None else met.rating
-        result = Result(opponent, pairing.score, pairing.weight, met.advantage)
-        if met.weight is not None:
-            result = replace(result, weight=met.weight)
+        rating = _now(before[other or ""], game.time) if opponent.rating is None else opponent.rating
+        result = Result(rating, pairing.score, pairing.weight, opponent.advantage)
+        if opponent.weight is not None:
+            result = replace(result, weight=opponent.weight)
         elif other is not None:
-            points = gained(person, other, opponent)
+            points = points_gained(person, other, rating)
             result = replace(result, weight=scoring.fair_weight(own, result, elapsed=elapsed, gained=points))
         after = scoring.rate(own, result, elapsed=elapsed)
-        found.append(
-            Settled(
+        pairs.append(
+            RatedPair(
                 pairing=replace(pairing, weight=result.weight),
                 person=person,
                 opponent_person=other,
-                met=met,
                 opponent=opponent,
+                opponent_rating=rating,
                 before=own,
                 after=after,
             )
         )
         own, elapsed = after, 0.0
-    return found
+    return pairs
 
 
-def _now(held: Held, time: str) -> Rating:
-    return held.rating if held.updated is None else scoring.at(held.rating, held.updated, time)
+def _now(known: PersonRating, time: str) -> Rating:
+    return known.rating if known.updated is None else scoring.at(known.rating, known.updated, time)

@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from tabia.evaluation.glicko import Rating
 from tabia.server.database.schema import games, people, ratings, results, seats
 from tabia.server.ratings import scoring
-from tabia.server.ratings.settling import Finished, Held, Settled
+from tabia.server.ratings.settling import FinishedGame, PersonRating, RatedPair
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class FinishedRow:
     game: str
     number: int  # in the order of finishing
     agents: tuple[str | None, ...]
-    finished: Finished
+    outcome: FinishedGame
 
 
 def finished_games(connection: sql.Connection, *, id: str | None = None) -> list[FinishedRow]:
@@ -44,7 +44,7 @@ def _finished_row(row: sql.Row[Any], people_of: Mapping[tuple[str, int], str | N
         game=row.game,
         number=row.finished,
         agents=tuple(seat["agent"] for seat in placed),
-        finished=Finished(
+        outcome=FinishedGame(
             people=tuple(people_of.get((row.id, number)) for number in range(len(placed))),
             scores=tuple(map(float, json.loads(row.result)["scores"])),
             time=row.finished_at or row.created,
@@ -58,55 +58,55 @@ def keep_people(connection: sql.Connection, ids: Iterable[str | None]) -> None:
     connection.execute(query.with_for_update(read=True, key_share=True))
 
 
-def held(connection: sql.Connection, ids: Iterable[str | None], game: str) -> dict[str, Held]:
+def person_ratings(connection: sql.Connection, ids: Iterable[str | None], game: str) -> dict[str, PersonRating]:
     """The ratings of people in a game."""
     query = sql.select(ratings).where(ratings.c.person_id.in_(list(filter(None, ids))), ratings.c.game == game)
-    return {row.person_id: held_row(row) for row in connection.execute(query)}
+    return {row.person_id: person_rating(row) for row in connection.execute(query)}
 
 
-def held_row(row: sql.Row[Any]) -> Held:
+def person_rating(row: sql.Row[Any]) -> PersonRating:
     """A rating as it is stored."""
-    return Held(Rating(row.rating, row.deviation, row.volatility), row.games, row.updated)
+    return PersonRating(Rating(row.rating, row.deviation, row.volatility), row.games, row.updated)
 
 
-def rating_fields(person: str, game: str, held: Held) -> dict[str, Any]:
+def rating_fields(person: str, game: str, known: PersonRating) -> dict[str, Any]:
     """The row of a rating."""
     return {
         "person_id": person,
         "game": game,
-        "rating": held.rating.rating,
-        "deviation": held.rating.deviation,
-        "volatility": held.rating.volatility,
-        "games": held.games,
-        "updated": held.updated,
+        "rating": known.rating.rating,
+        "deviation": known.rating.deviation,
+        "volatility": known.rating.volatility,
+        "games": known.games,
+        "updated": known.updated,
     }
 
 
-def result_fields(row: FinishedRow, one: Settled) -> dict[str, Any]:
+def result_fields(row: FinishedRow, pair: RatedPair) -> dict[str, Any]:
     """The row of a result."""
     return {
         "game_id": row.id,
         "game": row.game,
         "finished": row.number,
-        "seat": one.pairing.seat,
-        "person_id": one.person,
-        "opponent_seat": one.pairing.opponent,
-        "opponent_person": one.opponent_person,
-        "opponent_agent": one.met.agent,
-        "opponent_rating": one.opponent.rating,
-        "opponent_deviation": one.opponent.deviation,
-        "score": one.pairing.score,
-        "weight": one.pairing.weight,
-        "moved_first": one.pairing.seat < one.pairing.opponent,
-        "advantage": one.met.advantage,
-        "rating_before": one.before.rating,
-        "deviation_before": one.before.deviation,
-        "rating_after": one.after.rating,
-        "deviation_after": one.after.deviation,
+        "seat": pair.pairing.seat,
+        "person_id": pair.person,
+        "opponent_seat": pair.pairing.opponent,
+        "opponent_person": pair.opponent_person,
+        "opponent_agent": pair.opponent.agent,
+        "opponent_rating": pair.opponent_rating.rating,
+        "opponent_deviation": pair.opponent_rating.deviation,
+        "score": pair.pairing.score,
+        "weight": pair.pairing.weight,
+        "moved_first": pair.pairing.seat < pair.pairing.opponent,
+        "advantage": pair.opponent.advantage,
+        "rating_before": pair.before.rating,
+        "deviation_before": pair.before.deviation,
+        "rating_after": pair.after.rating,
+        "deviation_after": pair.after.deviation,
     }
 
 
-def write_ratings(connection: sql.Connection, game: str, after: Mapping[str, Held]) -> None:
+def write_ratings(connection: sql.Connection, game: str, after: Mapping[str, PersonRating]) -> None:
     """Insert or replace ratings."""
     for person, new in after.items():
         here = (ratings.c.person_id == person, ratings.c.game == game)
@@ -117,7 +117,7 @@ def write_ratings(connection: sql.Connection, game: str, after: Mapping[str, Hel
             connection.execute(ratings.update().where(*here).values(**fields))
 
 
-def gained(
+def points_gained(
     connection: sql.Connection, game: str, day: str, person: str, opponent: str, opponent_rating: Rating
 ) -> float:
     """The points that a person has gained from another on a day, such as 2026-11-16; or from all provisional ones."""

@@ -38,14 +38,14 @@ class OpeningAnswer(Answer):
 
 
 class GameAnswer(Answer):
-    """A game of the catalog; `board` has its cells, or only a kind where it is a drawing."""
+    """A game of the catalog; `board` has its cells, or only a kind where it is a drawing. One goal per seat."""
 
     id: str
     name: str
     seats: int
     seat_names: list[str]
     board: dict[str, Any]
-    goal: str
+    goals: list[str]
     note: str | None
     levels: list[LevelAnswer]
     exact: bool

@@ -11,7 +11,7 @@ from tabia.server.accounts import names, people, privacy, sessions, tokens
 from tabia.server.accounts.accounts import Accounts
 from tabia.server.accounts.cookies import Cookie
 from tabia.server.accounts.visitor import ROLE_SCOPES, Role, Visitor
-from tabia.server.database.database import Turn
+from tabia.server.database.database import AdvisoryLock
 from tabia.server.errors import Forbidden, NotFound, Refused
 from tabia.server.web import context
 from tabia.server.web.account_models import (
@@ -149,7 +149,7 @@ async def delete(request: Request, response: Response, body: DeleteBody) -> None
     assert person is not None
     with accounts.passwords.queued():
         await accounts.confirm(visitor, body.password or "")
-    await accounts.transact(lambda connection: privacy.delete(connection, person), Turn.FINISHING)
+    await accounts.transact(lambda connection: privacy.delete(connection, person), AdvisoryLock.FINISHING)
     _put(response, await accounts.logout(visitor))
     context.of(request).hub.disconnect(person=person)
 
@@ -194,7 +194,8 @@ async def create_token(request: Request, body: TokenBody) -> NewToken:
     if beyond:
         raise Forbidden(f"Your tokens cannot have the scope {beyond[0]}.")
     made = await accounts.transact(
-        lambda connection: tokens.create(connection, person, body.label, list(body.scopes), accounts.clock), Turn.NAMES
+        lambda connection: tokens.create(connection, person, body.label, list(body.scopes), accounts.clock),
+        AdvisoryLock.NAMES,
     )
     return NewToken(**made)
 
@@ -228,7 +229,7 @@ async def create_bot(request: Request, body: BotBody) -> NewBot:
         made = tokens.create(connection, bot, name, sorted(ROLE_SCOPES[Role.BOT]), accounts.clock)
         return NewBot(id=bot, name=name, created=made["created"], token=made["token"])
 
-    return await accounts.transact(create, Turn.NAMES)
+    return await accounts.transact(create, AdvisoryLock.NAMES)
 
 
 @router.delete("/account/bots/{name}", status_code=204)
@@ -242,4 +243,4 @@ async def remove_bot(request: Request, name: Name) -> None:
             raise NotFound("You have no bot with this name.")
         privacy.delete(connection, row.id)
 
-    await accounts.transact(remove, Turn.FINISHING)
+    await accounts.transact(remove, AdvisoryLock.FINISHING)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request, Response
@@ -15,7 +14,6 @@ from tabia.games.session import Session
 from tabia.players import Analysis
 from tabia.server.accounts.visitor import ANALYZE, Visitor
 from tabia.server.analysis import asking, katago
-from tabia.server.analysis.worker import Priority
 from tabia.server.catalog.agents import SIMULATIONS, simulations_of, with_simulations
 from tabia.server.catalog.versions import Chosen
 from tabia.server.errors import Refused
@@ -59,9 +57,7 @@ async def choose(request: Request, body: ChooseBody) -> Response:
 
 
 async def _choice(parts: Context, session: Session, spec: str) -> Analysis:
-    name = player_name(session.game.id, spec)
-    owner = f"choose {secrets.token_hex(8)}"
-    return await asyncio.wrap_future(parts.worker.choose(name, session, owner=owner, priority=Priority.HINT))
+    return await asyncio.wrap_future(parts.worker.choose_alone(player_name(session.game.id, spec), session))
 
 
 @router.post("/analyze", response_class=StreamingResponse, responses={200: {"content": _LINES}})

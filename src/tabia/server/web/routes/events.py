@@ -44,19 +44,25 @@ async def live(socket: WebSocket, id: str) -> None:
     except ServerError as error:
         await socket.close(code=_CODES.get(error.status, 4404), reason=str(error)[:100])
         return
-    await socket.accept()
-    reading = asyncio.create_task(_read(socket, follower))
-    sending = asyncio.create_task(_send(socket, follower))
     try:
-        await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
-        code = next((task.result() for task in (reading, sending) if task.done()), None)
+        await socket.accept()
+        code = await _exchange(socket, follower)
         if code is not None:
             await socket.close(code)
     except (WebSocketDisconnect, RuntimeError, OSError):
         pass  # the screen has gone
     finally:
         hub.unwatch(id, follower)
-        for task in (reading, sending):
+
+
+async def _exchange(socket: WebSocket, follower: Follower) -> int | None:
+    """Read and send until one of them ends; the code to close with."""
+    tasks = [asyncio.create_task(work(socket, follower)) for work in (_read, _send)]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return next((task.result() for task in tasks if task.done()), None)
+    finally:
+        for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task

@@ -17,7 +17,7 @@ from tabia.server.play.seats import AGENT, HUMAN, Seat
 from tabia.server.ratings import matching, rated_games, reading
 from tabia.server.ratings.leaderboard import Row
 from tabia.server.ratings.rated_games import RatedGame
-from tabia.server.ratings.reading import Own
+from tabia.server.ratings.reading import OwnRating
 from tabia.server.ratings.scoring import is_provisional
 from tabia.server.web import answers, context, models, rating_answers
 from tabia.server.web.context import Context
@@ -83,14 +83,14 @@ def _mine(parts: Context, person: str | None) -> list[dict[str, Any]]:
         ]
 
 
-def _own(rated: RatedGame, own: Own) -> dict[str, Any]:
-    held, opponent = own.held, own.next.opponent
+def _own(rated: RatedGame, own: OwnRating) -> dict[str, Any]:
+    known, opponent = own.known, own.next.opponent
     fixed = rated.agent_rating(opponent.agent)
-    numbers = {"rating": None, "deviation": None, "provisional": True} if held is None else _numbers(held.rating)
+    numbers = {"rating": None, "deviation": None, "provisional": True} if known is None else _numbers(known.rating)
     return {
         "game": own.game,
         **numbers,
-        "games": 0 if held is None else held.games,
+        "games": 0 if known is None else known.games,
         "placement": None if own.placement.done else _placement(own.placement),
         "next": {
             "agent": opponent.agent,
@@ -118,7 +118,7 @@ def _profile(parts: Context, name: str) -> dict[str, Any]:
         found = reading.profile(connection, parts.catalog, names.key(name), parts.clock.stamp())
     if found is None:
         raise NotFound("There is nobody with this name here.")
-    ratings = [{"game": game, **_numbers(held.rating), "games": held.games} for game, held in found.ratings]
+    ratings = [{"game": game, **_numbers(known.rating), "games": known.games} for game, known in found.ratings]
     return {**vars(found), "ratings": ratings}
 
 
@@ -136,10 +136,11 @@ async def rated(request: Request, body: models.RatedBody) -> Response:
     if parts.accounts is None:
         raise Refused("Rated games need a server that was started with `tabia serve`.")
     player = await context.player(request, answer)
-    held, seats = await asyncio.to_thread(_next, parts, game, player.person or "")
-    if held is not None:
-        return JSONResponse(await parts.hub.state(player, held))
-    state = await parts.hub.create(player, game.id, seats, rated=True)
+    async with parts.hub.rated_lock(player):
+        running, seats = await asyncio.to_thread(_next, parts, game, player.person or "")
+        if running is not None:
+            return JSONResponse(await parts.hub.state(player, running))
+        state = await parts.hub.create(player, game.id, seats, rated=True)
     sent = JSONResponse(state, 201)
     sent.raw_headers += [pair for pair in answer.raw_headers if pair[0] == b"set-cookie"]
     return sent
@@ -148,10 +149,10 @@ async def rated(request: Request, body: models.RatedBody) -> Response:
 def _next(parts: Context, game: RatedGame, person: str) -> tuple[str | None, tuple[Seat, ...]]:
     """The game under way, or the seats of the next one."""
     with parts.store.database.transaction() as connection:
-        held = reading.running(connection, person, game.id)
+        running = reading.running(connection, person, game.id)
         found = reading.own(connection, game, person, parts.clock.stamp(), draw=secrets.randbelow).next
     seats = (Seat(HUMAN) if seat == found.seat else Seat(AGENT, found.opponent.agent) for seat in range(game.seats))
-    return held, tuple(seats)
+    return running, tuple(seats)
 
 
 async def _reader(request: Request) -> Visitor:

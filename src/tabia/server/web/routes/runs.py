@@ -82,9 +82,8 @@ async def live(request: Request, name: Name, _: OneStream, after: Annotated[int,
 async def _changes(runs: Runs, name: str, after: int) -> AsyncIterator[Event]:
     sent: dict[str, Any] | None = None
     while True:
-        is_new = name not in runs.names()
-        state = runs.trainings.describe(name) if is_new else await asyncio.to_thread(runs.summary, name)
-        for line in [] if is_new else runs.read(name).lines:
+        state, lines = await asyncio.to_thread(runs.progress, name)
+        for line in lines:
             if line["iteration"] > after:
                 after = line["iteration"]
                 yield "metrics", line
@@ -105,8 +104,7 @@ async def games(request: Request, name: Name, checkpoint: Annotated[int | None, 
 async def stop(request: Request, name: Name) -> Response:
     """Save and stop a training."""
     runs = await _allowed(request)
-    await runs.trainings.stop(name)
-    return JSONResponse(await asyncio.to_thread(runs.summary, name))
+    return JSONResponse(await runs.stop(name))
 
 
 @router.post("/runs/{name}/resume", response_model=answers.RunAnswer)
@@ -122,7 +120,8 @@ async def resume(request: Request, name: Name, body: ResumeBody | None = None) -
     if runs.state(run) in ("starting", "training"):
         raise Refused(f"{name} is being trained already.")
     recipe = str(run.settings.get("recipe", ""))
-    runs.trainings.resume(name, game, recipe, minutes=minutes, own_file=names_code(game))
+    own_file = names_code(game)
+    await asyncio.to_thread(runs.trainings.resume, name, game, recipe, minutes=minutes, own_file=own_file)
     return JSONResponse(await asyncio.to_thread(runs.summary, name))
 
 
