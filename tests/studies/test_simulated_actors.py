@@ -47,7 +47,7 @@ def test_without_impairment_a_run_is_the_plain_one(plan: Plan, tmp_path: Path) -
     made = []
     for name, make in (("plain", Iteration), ("actors", SimulatedActors(Impairment(actors=4)))):
         training = Training.begin(tmp_path / name, plan.config)
-        train(training, signals=False, iteration=make)
+        train(training, signals=False, make_iteration=make)
         made.append(training.state)
     assert same(*made) and int(made[0].train_state.step) > 0
 

@@ -170,7 +170,7 @@ def _part(scale: ScalingScale, seed: int, repeat: int, impairment: Impairment) -
             shutil.rmtree(folder)
         training = Training.begin(folder, scale.config.changed({"seed": part_seed(seed, repeat, "scaling")}))
         actors = SimulatedActors(impairment)
-        train(training, [examiner, *default_observers()], signals=False, iteration=actors)
+        train(training, [examiner, *default_observers()], signals=False, make_iteration=actors)
         count, curve = examiner.points[-1][1].positions, _series(examiner.points)
         kept = (curve.y[-1], float(np.mean(curve.y[1:])), 100 * examiner.grade(training, scale.simulations).agreement)
         return Outcome(

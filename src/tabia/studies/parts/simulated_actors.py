@@ -72,7 +72,7 @@ class _Iteration(Iteration):
     def _without_losses(self, plies: Plies) -> Plies:
         draw_key, game_key = jax.random.split(self._loss_key)
         lost = lost_lanes(self._actors.impairment, plies.ended.shape[1], draw_key)
-        lanes, buffer = self.state.boards[self._turn]
+        lanes, buffer = self.state.boards[self._board]
         self._put(Board(_replaced(lost, self.plan.selfplay.begin(game_key), lanes), buffer))
         return without(plies, lost)
 
