@@ -12,6 +12,7 @@ import pytest
 from tabia import games, players
 from tabia.networks import Network, NetworkConfig
 from tabia.networks.int8 import Int8Forward
+from tabia.networks.onnx_int8 import has_int8
 from tabia.networks.presets import tower
 from tabia.players import quantizing
 from tabia.players.network import NetworkPlayer
@@ -118,3 +119,17 @@ def test_graph_of_other_parts_runs_in_8_bits(config: NetworkConfig) -> None:
     agent = Agent(network, network.fold(network.init(jax.random.key(0))))
     made = quantizing.quantize(game, agent, "az")
     assert compare(game, agent, made).holds
+
+
+def test_dead_channels_keep_their_biases() -> None:
+    """Training can leave channels without weights, and features that are always zero."""
+    game = games.make("tictactoe")
+    network = Network.of(tower(16, 2), game)
+    folded = {name: dict(leaves) for name, leaves in network.fold(network.init(jax.random.key(0))).items()}
+    first, second, *_ = [layer.name for layer in network.layers if has_int8(layer)]
+    folded[first] = {"kernel": folded[first]["kernel"] * 0, "bias": folded[first]["bias"] - 1}  # zero after its ReLU
+    of_second = np.array(folded[second]["kernel"])
+    of_second[..., 0], of_second[..., 1] = 0, of_second[..., 1] * 1e-9
+    folded[second] = {"kernel": of_second, "bias": np.full_like(folded[second]["bias"], 0.5)}
+    agent = Agent(network, folded)
+    assert compare(game, agent, quantizing.quantize(game, agent, "az")).holds

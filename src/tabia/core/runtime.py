@@ -9,14 +9,15 @@ import os
 import sys
 from importlib import metadata
 
-from tabia.core import compile_cache
+from tabia.core import allocator, compile_cache
 
 _CONVOLUTIONS = "--xla_cpu_experimental_ynn_fusion_type"
 _MATRICES_ALONE = "LIBRARY_FUSION_TYPE_DOT"
 
 
 def prepare() -> None:
-    """Set the environment that JAX reads when it starts, except what the user has set."""
+    """Set the environment that JAX reads when it starts, and the memory allocator, except what the user has set."""
+    allocator.keep_memory()
     if _knows_flag() and _CONVOLUTIONS not in os.environ.get("XLA_FLAGS", ""):
         # On CPUs XLA by default runs each convolution as a library kernel, which halves its speed. The library's
         # elementwise kernels would make a network 10% faster, but halve the speed of a search.

@@ -30,6 +30,7 @@ FEWEST_INPUTS = 16
 """A convolution with fewer inputs is too small to gain from 8 bits."""
 _STEPS = 255
 _SMALLEST = 1e-8  # a range or scale of zero would divide by zero
+_LARGEST_BIAS = 2**30  # half of what the 32 bits of a sum can hold
 
 
 def has_int8(layer: Layer) -> bool:
@@ -136,10 +137,10 @@ class Int8Pass(_MarkedPass):
         """The range of a rectified output starts at zero, so the convolution itself cuts off what is below."""
         layer, source = self._waiting[name]
         kernel, bias = (np.asarray(self.folded[name][leaf], np.float32) for leaf in ("kernel", "bias"))
-        steps, scale = quantize(kernel)
-        scale = np.maximum(scale, np.float32(_SMALLEST))
         output = f"{name}.relu" if relu else f"{name}.sum"
         given, taken = self._scales[source], self._next_scale(output)
+        # A channel whose weights are zero still has its bias, which is counted in units of its scale.
+        steps, scale = quantize(kernel, np.maximum(np.abs(bias) / (given.scale * _LARGEST_BIAS), _SMALLEST))
         weights = {
             f"{name}.kernel": steps.transpose(3, 2, 0, 1),
             f"{name}.scale": scale,
