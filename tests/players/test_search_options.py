@@ -13,6 +13,7 @@ from tabia.evaluation.match import Match, play
 from tabia.games.game import State
 from tabia.games.session import Session
 from tabia.players.simple import MinimaxPlayer
+from tabia.players.tree_player import TreeSearchPlayer
 from tabia.players.tree_search import MCTSPlayer
 from tabia.search import MiniAlphaGo, Puct, Search, Uct
 from tabia.search.agreement import UntilAgreed
@@ -73,6 +74,38 @@ def test_refusals(spec: str, message: str) -> None:
     assert message in str(refusal.value)
     with pytest.raises(TabiaError, match="has no heuristic that counts lines"):
         players.make("minimax:line=2", games.make("tictactoe"))
+
+
+GROUPED = [
+    f"mcts:simulations={SIMULATIONS}",
+    f"mcts:simulations={SIMULATIONS},ties=random,final=value",
+    "az:connect3,simulations=8",
+]
+
+
+@pytest.mark.parametrize("spec", GROUPED)
+def test_groups_of_positions_are_searched_as_they_would_be_alone(spec: str) -> None:
+    player, states = players.make(spec, GAME), starts(16)
+    found = player.choose(states, KEY)
+    for group in range(2):
+        rows = slice(group * 8, (group + 1) * 8)
+        alone = player.choose(jax.tree.map(lambda leaf, rows=rows: leaf[rows], states), jax.random.fold_in(KEY, group))
+        assert (found.actions[rows] == alone.actions).all()
+        np.testing.assert_array_equal(found.visits[rows], alone.visits)
+        np.testing.assert_allclose(found.values[rows], alone.values, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spec", "splits"),
+    [
+        *((spec, True) for spec in GROUPED),
+        ("az:connect4-laptop,int8=true", False),  # ONNX Runtime has threads of its own
+        (f"mcts:simulations={SIMULATIONS},final=max-robust", False),  # stops when all positions agree
+    ],
+)
+def test_what_is_searched_in_groups(spec: str, splits: bool) -> None:
+    player = players.make(spec, games.make("connect4") if "connect4" in spec else GAME)
+    assert isinstance(player, TreeSearchPlayer) and player.splits == splits
 
 
 def test_a_kept_tree_is_the_one_that_the_moves_lead_to() -> None:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from tabia import players
-from tabia.core import devices
+from tabia.core import devices, groups
 from tabia.evaluation import Match, play
 from tabia.games import make
 from tabia.training import iteration
@@ -26,6 +26,7 @@ from tabia.training.run.directory import RunDirectory
 from tabia.training.state import Counters, State
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+groups.number = lambda lanes: 1  # as on GPUs
 FOLDER, CONFIG, PLAYER = Path(sys.argv[1]), from_toml(sys.argv[2], "argument"), sys.argv[3]
 PLAN, EACH = Plan(CONFIG), 2  # iterations before the checkpoint, and after it
 compiled: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cache, partial
 
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tabia.core import groups
 from tabia.games import make
 from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
@@ -69,18 +71,40 @@ def rows(played) -> Plies:
 
 
 def test_a_call_equals_its_plies_one_by_one(variables, played) -> None:
+    """Each group of lanes has its own key."""
     one = jax.jit(selfplay.play_ply, static_argnums=0)
-    parts, game = plan().selfplay, plan().game
+    whole, game, count = plan().selfplay, plan().game, groups.number(LIVELY.selfplay.games)
+    assert count == 2
+    parts = replace(whole, settings=replace(whole.settings, games=whole.settings.games // count))
     weights = parts.network.fold(variables, jnp.float32)
-    for number in range(2):
-        key = jax.random.fold_in(jax.random.key(2), number)
+    for number, group in itertools.product(range(2), range(count)):
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(2), number), group)
         pool_key, play_key = jax.random.split(key)
-        pool, lanes = openings.new_games(parts, pool_key), played[0][number]
+        before, after = (groups.split(lanes, count)[group] for lanes in played[0][number : number + 2])
+        pool, lanes = openings.new_games(parts, pool_key), before
+        own = slice(group * parts.settings.games, (group + 1) * parts.settings.games)
         for ply in range(LIVELY.selfplay.plies):
             lanes = openings.restart(game, lanes, pool, jnp.int32(ply))
             lanes, left = one(parts, weights, lanes, jax.random.fold_in(play_key, ply))
-            _same(left, jax.tree.map(lambda leaf, ply=ply: leaf[ply], played[1][number]))
-        _same(lanes, played[0][number + 1])
+            _same(left, jax.tree.map(lambda leaf, ply=ply, own=own: leaf[ply, own], played[1][number]))
+        _same(lanes, after)
+
+
+def test_games_do_not_depend_on_the_number_of_cores(monkeypatch, variables, played) -> None:
+    for cores in ("1", "3"):
+        monkeypatch.setenv("NPROC", cores)
+        lanes, plies = plan().selfplay.play(variables, played[0][0], jax.random.fold_in(jax.random.key(2), 0))
+        for mine, other in zip(
+            jax.tree.leaves((lanes, plies)), jax.tree.leaves((played[0][1], played[1][0])), strict=True
+        ):
+            np.testing.assert_array_equal(mine, other)
+
+
+def test_rules_in_plain_python_are_not_called_by_several_threads(monkeypatch) -> None:
+    parts = plan().selfplay
+    assert parts._groups == 2
+    monkeypatch.setattr(type(parts.game), "calls_python", True)
+    assert parts._groups == 1 and parts._group is parts
 
 
 def _same(one, other) -> None:

@@ -103,6 +103,11 @@ class Game(abc.ABC):
         """Whether `init` or `step` uses its key."""
         return False
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether compiled rules call ordinary Python."""
+        return False
+
     def certain(self, state: State) -> Array:
         """Whether no move of this position uses its key; a search then samples no outcomes. False if unknown."""
         return jnp.bool_(not self.chance)

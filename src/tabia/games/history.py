@@ -64,6 +64,10 @@ class History(Game):
         return self.game.chance
 
     @property
+    def calls_python(self) -> bool:
+        return self.game.calls_python
+
+    @property
     def num_players(self) -> int:
         return self.game.num_players
 

@@ -164,11 +164,14 @@ class Network:
             for name, leaves in folded.items()
         }
 
-    def prepare(self, folded: Folded) -> Folded:
-        """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method."""
+    def prepare(self, folded: Folded, *, on_one_core: bool = False) -> Folded:
+        """Folded weights with what makes inference faster on this device: on CPUs the points of Winograd's method.
+
+        `on_one_core`: other programs keep the other cores busy.
+        """
         if jax.default_backend() != "cpu" or jax.device_count() > 1:  # chunks of a split batch would be exchanged
             return folded
-        if devices.cores() > MOST_CORES:
+        if devices.cores() > MOST_CORES and not on_one_core:
             return folded
         if not all(layer.is_plain for layer in self.layers):
             return folded

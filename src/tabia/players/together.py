@@ -95,3 +95,7 @@ class _Pair(SearchPlayer):
     @property
     def final_rule(self) -> Final | None:
         return self.final
+
+    @property
+    def splits(self) -> bool:
+        return False  # a group would not hold the same positions of both players

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tabia.core import groups
 from tabia.games.game import Game, State
 from tabia.players.final_moves import Final
 from tabia.players.player import Choice
@@ -71,9 +72,27 @@ class TreeSearchPlayer:
             with naming(self.spec):
                 return self.to_choice(self._memory.run(self.parameters, states, key))
         with naming(self.spec):
-            choice, fault = _choose(self.whole_search, self.final_rule, self.parameters, states, key)
-            report(self.game, states, fault)
-        return choice
+            parts = groups.split(states, self._groups(states))
+            found = groups.each(partial(self._choose_group, key, len(parts)), parts, (self.search, self.final_rule))
+            for part, (_, fault) in zip(parts, found, strict=True):
+                report(self.game, part, fault)
+        return groups.joined([choice for choice, _ in found])
+
+    def _choose_group(self, key: Array, count: int, group: int, states: State) -> tuple[Choice, Fault]:
+        """The choice for one of `count` groups of positions."""
+        own = jax.random.fold_in(key, group) if count > 1 else key
+        return _choose(self.whole_search, self.final_rule, self.parameters, states, own)
+
+    def _groups(self, states: State) -> int:
+        """How many groups of positions are searched at the same time; 1 inside compiled code."""
+        if not self.splits or isinstance(jax.tree.leaves(states)[0], jax.core.Tracer):
+            return 1
+        return groups.number(jax.tree.leaves(states)[0].shape[0])
+
+    @property
+    def splits(self) -> bool:
+        """Whether groups of positions may be searched at the same time, each on its own core."""
+        return self.whole_search is self.search and not self.game.calls_python
 
     def run(self, states: State, key: Array) -> Result:
         """The whole result with its tree; the same key gives the same tree as in `choose`, if no tree is kept."""

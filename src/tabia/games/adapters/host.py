@@ -94,6 +94,10 @@ class HostGame(Game):
         return (float(low), float(high))
 
     @property
+    def calls_python(self) -> bool:
+        return True
+
+    @property
     def has_heuristic(self) -> bool:
         return hasattr(self.rules, "heuristic")
 

@@ -6,7 +6,7 @@ Axis letters: T plies, B lanes, A actions, K actions kept, P seats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from tabia.core import devices
+from tabia.core import devices, groups
 from tabia.core.lanes import constrain
 from tabia.games.game import Game, State
 from tabia.networks import Network, Variables, compute_type
@@ -63,6 +63,7 @@ class SelfPlay:
     settings: SelfPlaySettings
     target: str = "improved"  # the policy target, as in `TargetSettings.policy`
     precision: str = "auto"
+    on_one_core: bool = False  # whether other groups keep the other cores busy
 
     def begin(self, key: Array) -> Lanes:
         """Games at their first position."""
@@ -72,17 +73,45 @@ class SelfPlay:
         self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None = None
     ) -> tuple[Lanes, Plies]:
         """Play `plies` moves in every lane, by search with this network."""
+        if self._groups > 1:
+            return self._play_groups(variables, lanes, key, revisits)
         with devices.active():
             return _play(self, variables, lanes, key, revisits)
+
+    def _play_groups(
+        self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None
+    ) -> tuple[Lanes, Plies]:
+        one = self._group
+
+        def play(number: int, part: tuple[Lanes, Revisits | None]) -> tuple[Lanes, Plies]:
+            return _play(one, variables, part[0], jax.random.fold_in(key, number), part[1])
+
+        found = groups.each(play, groups.split((lanes, revisits), self._groups), one)
+        return groups.joined([lanes for lanes, _ in found]), groups.joined([plies for _, plies in found], axis=1)
 
     def shapes(self, variables: Variables, lanes: Lanes, key: Array) -> Plies:
         """The shapes of the plies of `play`."""
         return jax.eval_shape(partial(_play, self), variables, lanes, key, None)[1]
 
     def lowered(self, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None) -> jax.stages.Lowered:
-        """`play` for arguments like these, ready to compile."""
+        """The program of `play` for arguments like these, ready to compile."""
+        if self._groups > 1:
+            lanes, revisits = jax.eval_shape(partial(groups.split, count=self._groups), (lanes, revisits))[0]
         with devices.active():
-            return _play.lower(self, variables, lanes, key, revisits)
+            return _play.lower(self._group, variables, lanes, key, revisits)
+
+    @property
+    def _groups(self) -> int:
+        """How many groups of lanes play at the same time."""
+        return 1 if self.game.calls_python else groups.number(self.settings.games)
+
+    @property
+    def _group(self) -> SelfPlay:
+        """Self-play of one group."""
+        if self._groups == 1:
+            return self
+        settings = replace(self.settings, games=self.settings.games // self._groups)
+        return replace(self, settings=settings, on_one_core=True)
 
 
 def make_search(game: Game, network: Network, settings: SearchSettings, simulations: int) -> Search:
@@ -109,7 +138,8 @@ def _begin(selfplay: SelfPlay, key: Array) -> Lanes:
 def _play(
     selfplay: SelfPlay, variables: Variables, lanes: Lanes, key: Array, revisits: Revisits | None
 ) -> tuple[Lanes, Plies]:
-    weights = selfplay.network.prepare(selfplay.network.fold(variables, compute_type(selfplay.precision)))
+    folded = selfplay.network.fold(variables, compute_type(selfplay.precision))
+    weights = selfplay.network.prepare(folded, on_one_core=selfplay.on_one_core)
     pool_key, play_key = jax.random.split(key)
     pool = new_games(selfplay, pool_key, weights)
     if revisits is not None:

@@ -1,0 +1,99 @@
+"""Groups of lanes that a CPU computes at the same time, each by one thread.
+
+    parts = groups.split(lanes, groups.number(256))
+    lanes = groups.joined(groups.each(play, parts, "play"))
+
+XLA splits single operations over the cores of a CPU. Those of a search are too small for that: a second core hardly
+helps. Groups of lanes do not depend on each other, so each core can run the whole program for one of them. The groups
+follow from the number of lanes, never from the number of cores, so results are the same on any number of cores.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from tabia.core import devices
+
+Arrays = TypeVar("Arrays")
+Result = TypeVar("Result")
+
+LANES = 32
+"""Lanes of a group, at least, in large batches; with fewer, starting operations takes a larger part of the time."""
+FEWEST = 8
+"""The same in small batches, which are split into two groups."""
+
+_called = set[Hashable]()
+_first_calls = threading.Lock()
+
+
+def number(lanes: int) -> int:
+    """Into how many groups of equal size lanes are split: 1 on other devices than a CPU, and on several devices.
+
+    >>> [number(lanes) for lanes in (1, 15, 16, 32, 64, 100, 256)]
+    [1, 1, 2, 2, 2, 2, 8]
+    """
+    if jax.default_backend() != "cpu" or devices.count() > 1:
+        return 1
+    most = max(lanes // LANES, min(lanes // FEWEST, 2), 1)
+    return max(count for count in range(1, most + 1) if lanes % count == 0)
+
+
+def split(arrays: Arrays, count: int) -> list[Arrays]:
+    """The arrays [B, ...] of each group."""
+    return [arrays] if count == 1 else _split(arrays, count)
+
+
+def joined(parts: Sequence[Arrays], axis: int = 0) -> Arrays:
+    """The arrays of all groups; `axis` are the lanes."""
+    return parts[0] if len(parts) == 1 else _joined(tuple(parts), axis)
+
+
+def each(function: Callable[[int, Arrays], Result], parts: Sequence[Arrays], program: Hashable) -> list[Result]:
+    """`function(group, arrays)` for every group, as many at the same time as there are cores.
+
+    The first call with a `program` computes one group before the others, so that it is compiled only once. A single
+    group is computed by this thread, and the result may not be ready yet.
+    """
+    if len(parts) == 1:
+        return [function(0, parts[0])]
+    found: list[Result] = []
+    called = (program, *(leaf.shape for leaf in jax.tree.leaves(parts[0])))
+    if called not in _called:
+        with _first_calls:
+            found.append(_computed(function, 0, parts[0]))
+            _called.add(called)
+    rest = range(len(found), len(parts))
+    with ThreadPoolExecutor(min(_threads(), len(rest))) as pool:
+        jobs = [pool.submit(copy_context().run, _computed, function, group, parts[group]) for group in rest]
+        return found + [job.result() for job in jobs]
+
+
+def _computed(function: Callable[[int, Arrays], Result], group: int, arrays: Arrays) -> Result:
+    return jax.block_until_ready(function(group, arrays))  # the thread computes until then
+
+
+def _threads() -> int:
+    """Cores to use: those of XLA, if its thread pool is limited."""
+    limit = os.environ.get("NPROC", "")
+    return min(devices.cores(), max(int(limit), 1)) if limit.isdecimal() else devices.cores()
+
+
+@partial(jax.jit, static_argnums=1)
+def _split(arrays: Arrays, count: int) -> list[Arrays]:
+    leaves, tree = jax.tree.flatten(arrays)
+    parts = zip(*(jnp.split(leaf, count) for leaf in leaves), strict=True)
+    return [jax.tree.unflatten(tree, part) for part in parts]
+
+
+@partial(jax.jit, static_argnums=1)
+def _joined(parts: tuple[Arrays, ...], axis: int) -> Arrays:
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis), *parts)
