@@ -13,10 +13,11 @@ from tabia.evaluation.match import Match, play
 from tabia.games.game import State
 from tabia.games.session import Session
 from tabia.players.simple import MinimaxPlayer
-from tabia.players.tree_player import TreeSearchPlayer
+from tabia.players.tree_player import SearchPlayer, TreeSearchPlayer
 from tabia.players.tree_search import MCTSPlayer
 from tabia.search import MiniAlphaGo, Puct, Search, Uct
 from tabia.search.agreement import UntilAgreed
+from tabia.search.evaluators import Heuristic, Mix, Network, Rollout, Uniform, WinningMovesFirst
 from tabia.search.result import agreed
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.rules.puct import as_loss
@@ -106,6 +107,16 @@ def test_groups_of_positions_are_searched_as_they_would_be_alone(spec: str) -> N
 def test_what_is_searched_in_groups(spec: str, splits: bool) -> None:
     player = players.make(spec, games.make("connect4") if "connect4" in spec else GAME)
     assert isinstance(player, TreeSearchPlayer) and player.splits == splits
+
+
+def test_an_evaluator_that_may_call_python_is_not_called_by_several_threads() -> None:
+    for evaluate, splits in (
+        (Uniform(GAME), True),
+        (WinningMovesFirst(GAME, Mix(Rollout(GAME), Heuristic(GAME))), True),
+        (WinningMovesFirst(GAME, Mix(Rollout(GAME), Uniform(GAME).__call__)), False),
+        (Network(GAME, lambda parameters, observations: (observations, observations)), False),
+    ):
+        assert SearchPlayer(Search(GAME, evaluate, simulations=8)).splits == splits
 
 
 def test_a_kept_tree_is_the_one_that_the_moves_lead_to() -> None:

@@ -7,6 +7,7 @@ settings        dataclasses whose fields declare what they accept
 trust           data files must not choose Python code to run
 runtime         JAX's settings; compile_cache keeps its compiled programs
 devices, lanes  several devices that share the games of a batch
+groups          groups of those games that CPU cores compute at the same time
 batching        batches of games, padded to a few sizes
 elo             the Elo curve
 plotting        the style of all figures

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import jax
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 LANES = 32
 """Lanes of a group, at least, in large batches; with fewer, starting operations takes a larger part of the time."""
-FEWEST = 8
+FEWEST = 4
 """The same in small batches, which are split into two groups."""
 
 _called = set[Hashable]()
@@ -38,7 +38,7 @@ _first_calls = threading.Lock()
 def number(lanes: int) -> int:
     """Into how many groups of equal size lanes are split: 1 on other devices than a CPU, and on several devices.
 
-    >>> [number(lanes) for lanes in (1, 15, 16, 32, 64, 100, 256)]
+    >>> [number(lanes) for lanes in (1, 7, 8, 32, 64, 100, 256)]
     [1, 1, 2, 2, 2, 2, 8]
     """
     if jax.default_backend() != "cpu" or devices.count() > 1:
@@ -71,14 +71,19 @@ def each(function: Callable[[int, Arrays], Result], parts: Sequence[Arrays], pro
         with _first_calls:
             found.append(_computed(function, 0, parts[0]))
             _called.add(called)
-    rest = range(len(found), len(parts))
-    with ThreadPoolExecutor(min(_threads(), len(rest))) as pool:
-        jobs = [pool.submit(copy_context().run, _computed, function, group, parts[group]) for group in rest]
-        return found + [job.result() for job in jobs]
+    rest, pool = range(len(found), len(parts)), _pool(_threads())
+    jobs = [pool.submit(copy_context().run, _computed, function, group, parts[group]) for group in rest]
+    wait(jobs)
+    return found + [job.result() for job in jobs]
 
 
 def _computed(function: Callable[[int, Arrays], Result], group: int, arrays: Arrays) -> Result:
     return jax.block_until_ready(function(group, arrays))  # the thread computes until then
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="groups")
 
 
 def _threads() -> int:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -35,33 +36,27 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 _LOG_ERRORS = 3
-_FEW = 2  # positions, for which waking a second thread takes longer than it saves
 _handles = itertools.count()
 _networks: WeakValueDictionary[int, Int8Network] = WeakValueDictionary()
 
 
 class Session:
-    """A model in ONNX Runtime: a few positions on one core, more on all cores that this process may use."""
+    """A model in ONNX Runtime, which computes each call on one core."""
 
     def __init__(self, model: ModelProto) -> None:
-        serialized = model.SerializeToString()
-        self._few, self._many = _session(serialized, threads=1), _session(serialized, threads=devices.cores())
+        onnxruntime = require_library()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = _LOG_ERRORS
+        providers = ["CPUExecutionProvider"]
+        self._session: InferenceSession = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=providers
+        )
 
     def run(self, observations: np.ndarray) -> list[np.ndarray]:
         """Logits [B, A], values [B, P], and the model's scalars, for observations [B, H, W, C]."""
-        session = self._few if len(observations) <= _FEW else self._many
-        found: list[np.ndarray] = session.run(None, {"observation": observations})
+        found: list[np.ndarray] = self._session.run(None, {"observation": observations})
         return found
-
-
-def _session(model: bytes, *, threads: int) -> InferenceSession:
-    onnxruntime = require_library()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # Threads that wait actively would take the cores from the compiled program between two calls.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = _LOG_ERRORS
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class Int8Network:
@@ -94,8 +89,20 @@ class Int8Network:
         return rows[:, : self._actions], rows[:, self._actions :]
 
     def _run(self, observations: np.ndarray) -> np.ndarray:
+        """Each core evaluates some of the positions; sharing every operation would wake the threads many times."""
+        first, *others = np.array_split(observations, min(devices.cores(), len(observations)))
+        jobs = [_threads().submit(self._run_part, part) for part in others]
+        return np.concatenate([self._run_part(first), *(job.result() for job in jobs)])
+
+    def _run_part(self, observations: np.ndarray) -> np.ndarray:
         logits, values = self._session.run(observations)
         return np.concatenate([logits, np.clip(values, -1.0, 1.0)], axis=-1)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """One thread less than there are cores: the thread that calls back evaluates, too."""
+    return ThreadPoolExecutor(max(devices.cores() - 1, 1), thread_name_prefix="int8")
 
 
 def measuring_session(network: Network, folded: Folded) -> Session:

@@ -87,6 +87,7 @@ class Forward:
     """A network's forward pass; equal for equal networks, which a bound method is not."""
 
     network: Network
+    calls_python = False
 
     def __call__(self, parameters: Folded, observations: Array) -> tuple[Array, Array]:
         return self.network.forward(parameters, observations)

@@ -92,7 +92,7 @@ class TreeSearchPlayer:
     @property
     def splits(self) -> bool:
         """Whether groups of positions may be searched at the same time, each on its own core."""
-        return self.whole_search is self.search and not self.game.calls_python
+        return self.whole_search is self.search and not self.search.calls_python
 
     def run(self, states: State, key: Array) -> Result:
         """The whole result with its tree; the same key gives the same tree as in `choose`, if no tree is kept."""

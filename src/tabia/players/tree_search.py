@@ -217,10 +217,6 @@ class AlphaZeroPlayer(_OptionsPlayer):
         )
 
     @property
-    def splits(self) -> bool:
-        return super().splits and not self.int8  # which keeps all cores busy by itself
-
-    @property
     def _default_rule(self) -> Rule:
         return default_rule(
             seconds=self.seconds, until_agreed=self.until_agreed, final=self.final, reuse=self.reuse_tree

@@ -42,6 +42,14 @@ def needs_of(evaluate: Evaluate, batch: int, leaves: int) -> list[Need]:
     return [] if own is None else own(batch, leaves)
 
 
+def calls_python(function: Evaluate | Forward) -> bool:
+    """Whether an evaluator or a network may call ordinary Python from compiled code.
+
+    It may, unless it has an attribute `calls_python` that is False.
+    """
+    return bool(getattr(function, "calls_python", True))
+
+
 def _state_bytes(game: Game) -> int:
     return nbytes(jax.eval_shape(game.init, jax.random.key(0)))
 
@@ -80,6 +88,11 @@ class Network:
         each = 4 * math.prod(self.game.observation_shape) + getattr(self.forward, "position_bytes", 0)
         return [Need("leaves", leaves, batch * leaves * copies * each, "for the network")]
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether the network does."""
+        return calls_python(self.forward)
+
     def _average(self, parameters: Any, observations: Array) -> tuple[Array, Array]:
         symmetries = self.game.symmetries
         transformed = jnp.concatenate([jax.vmap(one.observation)(observations) for one in symmetries])
@@ -94,6 +107,7 @@ class Uniform:
     """Uniform priors and values of 0."""
 
     game: Game
+    calls_python = False
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         batch = jax.tree.leaves(states)[0].shape[0]
@@ -105,6 +119,7 @@ class Heuristic:
     """The game's own heuristic as values, with uniform priors."""
 
     game: Game
+    calls_python = False
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         values = jax.vmap(self.game.heuristic)(states)
@@ -121,6 +136,7 @@ class Rollout:
     game: Game
     count: int = 1
     max_moves: int | None = None
+    calls_python = False
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
         game = self.game
@@ -148,6 +164,11 @@ class Mix:
         first, second = self.first(parameters, states, one), self.second(parameters, states, two)
         return Evaluation(first.logits, (1.0 - self.weight) * first.values + self.weight * second.values)
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether one of them does."""
+        return calls_python(self.first) or calls_python(self.second)
+
     def needs(self, batch: int, leaves: int) -> list[Need]:
         """The needs of both evaluators."""
         return needs_of(self.first, batch, leaves) + needs_of(self.second, batch, leaves)
@@ -174,6 +195,11 @@ class WinningMovesFirst:
         any_wins = wins.any(axis=-1, keepdims=True)
         logits = jnp.where(any_wins, jnp.where(wins, 0.0, _LOW), found.logits)
         return Evaluation(logits, jnp.where(any_wins, scores, found.values))
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether the other evaluator does."""
+        return calls_python(self.otherwise)
 
     def needs(self, batch: int, leaves: int) -> list[Need]:
         """The positions after every action, and the needs of the other evaluator."""

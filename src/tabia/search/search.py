@@ -21,7 +21,7 @@ from tabia.games.game import Game, State
 from tabia.search import checks, device, layout, one_kernel, ties
 from tabia.search import tree as trees
 from tabia.search.descent import Path, add_virtual_visits
-from tabia.search.evaluators import Evaluate, Evaluation
+from tabia.search.evaluators import Evaluate, Evaluation, calls_python
 from tabia.search.expansion import NEW, Leaves, expand_leaves, first_equals
 from tabia.search.layout import Layout, leaf_record, unusable
 from tabia.search.proofs import prove, prove_many, unproven
@@ -78,6 +78,11 @@ class Search:
     def run_unchecked(self, parameters: Any, states: State, key: Array, past: Array | None = None) -> Result:
         """The same without checks, for compiled code."""
         return _run(self, parameters, states, key, past)
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether compiled rules or the evaluator may call ordinary Python."""
+        return self.game.calls_python or calls_python(self.evaluate)
 
     @property
     def capacity(self) -> int:
