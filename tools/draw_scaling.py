@@ -131,7 +131,7 @@ def _shapes(plan: Plan) -> tuple[float, float]:
     """Bytes per lane of the games in progress, and of a ply, without compression."""
     lanes = jax.eval_shape(plan.selfplay.begin, jax.random.key(0))
     weights = jax.eval_shape(plan.network.init, jax.random.key(0))
-    plies = jax.eval_shape(plan.selfplay.play, weights, lanes, jax.random.key(0))[1]
+    plies = plan.selfplay.shapes(weights, lanes, jax.random.key(0))
     return nbytes(lanes) / plan.config.selfplay.games, nbytes(plies) / plies.ended.size
 
 

@@ -1,11 +1,11 @@
-"""Run parts of a study, several at once, on a machine that is there only for a while, and pack what they found.
+"""Run parts of a study, several at once, on a machine that is available for a limited time, and pack the results.
 
     python tools/run_study.py connect-width --start docs/studies/connect-width/parts.tar.gz --only '*-12-?' \
         --only '*-16-?' --together 4 --minutes 8.5 --out out
 
 `--start` gives the parts that are finished. A part and those that need nothing else run in one process, in the order of
 `--only`. When the time is over, what runs is stopped and lost. Then OUT/parts.tar.gz holds the results of all finished
-parts, and OUT/weights.tar, weights-2.tar and so on the parts trained here that unfinished parts need: unpack them with
+parts, and OUT/weights.tar, weights-2.tar and so on the trained parts that unfinished parts need: unpack them with
 `tabia study unpack`, and go on with `tabia study run`.
 
 On an Nvidia GPU the processes compute at the same time if its multi-process service is installed; otherwise they take
@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--megabytes", type=float, default=15.5, help="limit of each archive of weights")
     parser.add_argument("--total", type=float, default=60.0, help="limit of all archives of weights, in MiB")
     words = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end the parts, and pack
     end = time.monotonic() + 60 * words.minutes
     words.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -104,15 +105,39 @@ def run(
     environment: dict[str, str],
     end: float,
 ) -> list[Job]:
-    """Run the jobs until they or the time end; those that failed."""
-    waiting, running, failed, said = list(jobs), list[Job](), list[Job](), time.monotonic()
+    """Run the jobs until they or the time end; those that failed. Processes end with this function."""
+    waiting, running, failed = list(jobs), list[Job](), list[Job]()
+    try:
+        _run(waiting, running, failed, words, directory, logs, environment, end)
+    except KeyboardInterrupt:
+        print("Interrupted: packing what is finished.", flush=True)
+    finally:
+        stop(running)
+    print(f"Jobs stopped or not started: {len(running) + len(waiting)} of {len(jobs)}.", flush=True)
+    return failed
+
+
+def _run(
+    waiting: list[Job],
+    running: list[Job],
+    failed: list[Job],
+    words: argparse.Namespace,
+    directory: StudyDirectory,
+    logs: Path,
+    environment: dict[str, str],
+    end: float,
+) -> None:
+    """Move the jobs from `waiting` to `running`, and to `failed` where that is what they did."""
+    said = time.monotonic()
     while (waiting or running) and time.monotonic() < end:
         for job in [one for one in waiting if all(map(directory.finished, one.needs))]:
             if len(running) < words.together:
                 waiting.remove(job)
                 running.append(job)
                 job.process = start(job, words, directory, logs, environment)
-        if not running:  # what the others need has failed, or is not among them
+        if not running:
+            for job in waiting:
+                print(f"{job.parts[0]}: not started, for it needs {', '.join(sorted(job.needs))}", flush=True)
             failed += waiting
             break
         time.sleep(MOMENT)
@@ -127,9 +152,6 @@ def run(
             said = time.monotonic()
             for job in running:
                 print(f"{job.parts[0]}: {''.join(last_lines(job, logs, 1))}", flush=True)
-    stop(running)
-    print(f"Jobs stopped or not started: {len(running) + len(waiting)} of {len(jobs)}.", flush=True)
-    return failed
 
 
 def start(

@@ -88,3 +88,11 @@ def test_devices_on_the_cpu_have_equal_parts_of_the_machine(monkeypatch) -> None
     alone = memory.device_limit()
     monkeypatch.setattr(devices, "count", lambda: 4)
     assert memory.device_limit().bytes == alone.bytes // 4 and "1/4" in str(memory.device_limit())
+
+
+@pytest.mark.parametrize(("limit", "fewer"), [("1", True), ("0", True), ("100000", False), ("", False), ("all", False)])
+def test_a_limit_of_threads_is_one_of_cores(monkeypatch, limit: str, fewer: bool) -> None:
+    monkeypatch.delenv("NPROC", raising=False)
+    present = devices.cores()
+    monkeypatch.setenv("NPROC", limit)
+    assert devices.cores() == (1 if fewer else present)

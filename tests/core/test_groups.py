@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +17,6 @@ LANES = jnp.arange(12.0).reshape(6, 2)
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NPROC", raising=False)
     monkeypatch.setattr(devices, "cores", lambda: 2)
     monkeypatch.setattr(groups, "_called", set())
 
@@ -59,11 +59,10 @@ def at_once(program: str) -> int:
     return most
 
 
-def test_there_are_as_many_at_once_as_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert at_once("two") == 2
-    for limit, most in (("1", 1), ("8", 2)):
-        monkeypatch.setenv("NPROC", limit)
-        assert at_once(limit) == most
+@pytest.mark.parametrize("cores", [1, 2])
+def test_there_are_as_many_at_once_as_cores(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: cores)
+    assert at_once("count") == cores
 
 
 def test_the_first_group_of_a_program_is_computed_alone() -> None:
@@ -88,3 +87,19 @@ def test_a_mistake_in_a_group_reaches_the_caller() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="group 1"):
             groups.each(fail, groups.split(LANES, 3), "fail")
+
+
+def test_after_a_mistake_the_other_groups_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: 1)
+    computed: list[int] = []
+
+    def fail(group: int, part: Array) -> Array:
+        computed.append(group)
+        if group == 1:
+            raise ValueError("group 1")
+        time.sleep(0.01)  # longer than it takes to notice
+        return part
+
+    with pytest.raises(ValueError, match="group 1"):
+        groups.each(fail, groups.split(jnp.arange(64), 64), "fail early")
+    assert len(computed) < 64

@@ -64,12 +64,15 @@ def test_is_for_wide_float32_networks_few_cores_and_batches_that_it_speeds_up(mo
     network = Network(tower(32, 1), (6, 7, 2), 7, 2)
     monkeypatch.setattr(devices, "cores", lambda: 2)
 
-    def prepared(dtype: DTypeLike) -> Folded:
-        return jax.eval_shape(lambda: network.prepare(network.fold(network.init(jax.random.key(0)), dtype)))
+    def prepared(dtype: DTypeLike, **options: bool) -> Folded:
+        return jax.eval_shape(lambda: network.prepare(network.fold(network.init(jax.random.key(0)), dtype), **options))
 
     wide = [name for name, leaves in prepared(jnp.float32).items() if POINTS in leaves]
     assert wide == ["block1.first", "block1.second"]
     assert not any(POINTS in leaves for leaves in prepared(jnp.bfloat16).values())
     monkeypatch.setattr(devices, "cores", lambda: 3)
     assert not any(POINTS in leaves for leaves in prepared(jnp.float32).values())
+    assert [name for name, leaves in prepared(jnp.float32, on_one_core=True).items() if POINTS in leaves] == wide
+    monkeypatch.setattr(networks, "_MOST_BYTES_PER_CORE", 1000)
+    assert not any(POINTS in leaves for leaves in prepared(jnp.float32, on_one_core=True).values())
     assert [chunk_size(batch) for batch in (1, 7, 8, 33, 64, 67)] == [0, 0, 8, 11, 32, 0]

@@ -121,6 +121,31 @@ def test_graph_of_other_parts_runs_in_8_bits(config: NetworkConfig) -> None:
     assert compare(game, agent, made).holds
 
 
+@pytest.mark.parametrize(
+    ("options", "leaves"),
+    [
+        ("int8=true", 2),
+        ("int8=true,simulations=25", 1),  # an odd number
+        ("int8=true,rule=puct", 1),
+        ("int8=true,leaves=1", 1),
+        ("int8=true,simulations=16,leaves=4", 4),
+        ("leaves=2", 2),
+        ("simulations=16", 1),
+    ],
+)
+def test_leaves_per_step(options: str, leaves: int) -> None:
+    game = games.make("connect4")
+    made = players.make(f"az:connect4-laptop,{options}", game)
+    assert isinstance(made, AlphaZeroPlayer) and made.search.leaves == leaves
+    assert players.make(made.spec, game) == made
+
+
+def test_the_default_number_of_leaves_makes_no_other_player() -> None:
+    game = games.make("connect4")
+    given, usual = (players.make(f"az:connect4-laptop,int8=true{more}", game) for more in (",leaves=2", ""))
+    assert given == usual
+
+
 def test_dead_channels_keep_their_biases() -> None:
     """Training can leave channels without weights, and features that are always zero."""
     game = games.make("tictactoe")

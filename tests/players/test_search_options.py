@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
 from tabia import games, players
+from tabia.core import groups
 from tabia.core.errors import TabiaError
 from tabia.evaluation.match import Match, play
 from tabia.games.game import State
@@ -17,7 +21,7 @@ from tabia.players.tree_player import SearchPlayer, TreeSearchPlayer
 from tabia.players.tree_search import MCTSPlayer
 from tabia.search import MiniAlphaGo, Puct, Search, Uct
 from tabia.search.agreement import UntilAgreed
-from tabia.search.evaluators import Heuristic, Mix, Network, Rollout, Uniform, WinningMovesFirst
+from tabia.search.evaluators import Evaluation, Heuristic, Mix, Network, Rollout, Uniform, WinningMovesFirst
 from tabia.search.result import agreed
 from tabia.search.reuse import child_of, continue_unchecked
 from tabia.search.rules.puct import as_loss
@@ -86,10 +90,11 @@ GROUPED = [
 
 @pytest.mark.parametrize("spec", GROUPED)
 def test_groups_of_positions_are_searched_as_they_would_be_alone(spec: str) -> None:
-    player, states = players.make(spec, GAME), starts(16)
+    player, states = players.make(spec, GAME), starts(8)
+    assert groups.number(8) == 2 and groups.number(4) == 1
     found = player.choose(states, KEY)
     for group in range(2):
-        rows = slice(group * 8, (group + 1) * 8)
+        rows = slice(group * 4, (group + 1) * 4)
         alone = player.choose(jax.tree.map(lambda leaf, rows=rows: leaf[rows], states), jax.random.fold_in(KEY, group))
         assert (found.actions[rows] == alone.actions).all()
         np.testing.assert_array_equal(found.visits[rows], alone.visits)
@@ -117,6 +122,31 @@ def test_an_evaluator_that_may_call_python_is_not_called_by_several_threads() ->
         (Network(GAME, lambda parameters, observations: (observations, observations)), False),
     ):
         assert SearchPlayer(Search(GAME, evaluate, simulations=8)).splits == splits
+
+
+@dataclass(frozen=True)
+class Broken:
+    """NaN for the position after the first move in the last column, otherwise 0."""
+
+    calls_python = False
+
+    def __call__(self, parameters: None, states: State, key: Array) -> Evaluation:
+        found = Uniform(GAME)(parameters, states, key)
+        stones = jax.vmap(GAME.observe)(states)[..., :2].sum(axis=(1, 3))  # by column
+        last = (stones.sum(axis=1) == 1) & (stones[:, -1] == 1)
+        return Evaluation(found.logits, jnp.where(last[:, None], jnp.nan, found.values))
+
+
+def test_a_broken_evaluation_is_named_by_its_place_in_the_whole_batch() -> None:
+    player = SearchPlayer(Search(GAME, Broken(), simulations=4))
+    first = GAME.init(jax.random.key(0))
+    for moves, named in (
+        ([0, 1, 2, 0, 1, 3, 0, 0], "position 6 of 8; 1 of 8 searches"),
+        ([0, 3, 2, 0, 1, 3, 0, 3], "position 2 of 8; 3 of 8 searches"),
+    ):
+        states = jax.vmap(lambda action: GAME.step(first, action))(jnp.array(moves))
+        with pytest.raises(TabiaError, match=named):
+            player.choose(states, KEY)
 
 
 def test_a_kept_tree_is_the_one_that_the_moves_lead_to() -> None:

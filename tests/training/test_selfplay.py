@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tabia.core import groups
+from tabia.core import devices, groups
 from tabia.games import make
 from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
@@ -91,8 +91,8 @@ def test_a_call_equals_its_plies_one_by_one(variables, played) -> None:
 
 
 def test_games_do_not_depend_on_the_number_of_cores(monkeypatch, variables, played) -> None:
-    for cores in ("1", "3"):
-        monkeypatch.setenv("NPROC", cores)
+    for cores in (1, 3):
+        monkeypatch.setattr(devices, "cores", lambda cores=cores: cores)
         lanes, plies = plan().selfplay.play(variables, played[0][0], jax.random.fold_in(jax.random.key(2), 0))
         for mine, other in zip(
             jax.tree.leaves((lanes, plies)), jax.tree.leaves((played[0][1], played[1][0])), strict=True

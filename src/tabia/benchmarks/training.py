@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tabia.benchmarks.search import positions, seconds
+from tabia.core import groups
 from tabia.networks import compute_type
 from tabia.networks.presets import tower
 from tabia.networks.summary import counts
@@ -84,8 +85,10 @@ def run(*, repeats: int = 3) -> Iterator[Row]:
 def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     settings = plan.config.selfplay
     search = make_search(plan.game, plan.network, plan.config.search, plan.config.search.simulations)
-    weights = plan.network.prepare(plan.network.fold(playing(state), compute_type(plan.config.learner.precision)))
-    roots = positions(plan.game, settings.games)
+    folded = plan.network.fold(playing(state), compute_type(plan.config.learner.precision))
+    number = groups.number(settings.games)
+    weights = plan.network.prepare(folded, on_one_core=number > 1)
+    parts = groups.split(positions(plan.game, settings.games), number)
 
     @jax.jit
     def alone(weights: Any, roots: Any) -> Array:
@@ -97,7 +100,7 @@ def _selfplay(plan: Plan, state: State, repeats: int) -> Row:
     key = jax.random.key(1)
     calls: list[Callable[[], Any]] = [
         lambda: plan.selfplay.play(playing(state), state.boards[0].lanes, key),
-        partial(alone, weights, roots),
+        lambda: groups.each(lambda _, roots: alone(weights, roots), parts, "the search alone"),
     ]
     work = settings.games * settings.plies * plan.config.search.simulations
     ours, bare = (work / taken for taken in seconds(calls, repeats))
@@ -120,7 +123,7 @@ def _learner(plan: Plan, state: State, repeats: int) -> Row:
 
 def filled(plan: Plan, state: State) -> replay.ReplayBuffer:
     """A replay buffer full of plies that are ready to learn from."""
-    shapes = jax.eval_shape(plan.selfplay.play, playing(state), state.boards[0].lanes, jax.random.key(0))[1]
+    shapes = plan.selfplay.shapes(playing(state), state.boards[0].lanes, jax.random.key(0))
     buffer = replay.make_buffer(shapes, plan.rows)
     spots = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (plan.rows, *leaf.shape)), state.boards[0].lanes.states)
     plies = buffer.plies._replace(states=spots, full_search=jnp.ones_like(buffer.plies.full_search))

@@ -1,8 +1,8 @@
 """glibc's memory allocator, set up for XLA, which allocates and frees large buffers each time a program runs on CPUs.
 
 By default glibc may return freed memory to the system at once, whose pages must then be mapped and zeroed again for the
-next run: with a network of 64 filters on 16 x 6 cells a match spent half of its CPU time there. The thresholds below
-are the highest that glibc comes to by itself, so a process keeps little more than otherwise.
+next run (docs/explanation/networks.md). The thresholds below are the highest that glibc comes to by itself, so a
+process keeps little more than otherwise.
 """
 
 from __future__ import annotations

@@ -122,8 +122,10 @@ def check_divisible(setting: str, amount: int) -> None:
 
 
 def cores() -> int:
-    """The CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The CPU cores that this process may use; the variable NPROC, which XLA also reads, may lower their number."""
+    present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("NPROC", "")
+    return min(present, max(int(limit), 1)) if limit.isdecimal() else present
 
 
 def describe() -> str:

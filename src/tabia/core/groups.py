@@ -5,15 +5,15 @@
 
 XLA splits single operations over the cores of a CPU. Those of a search are too small for that: a second core hardly
 helps. Groups of lanes do not depend on each other, so each core can run the whole program for one of them. The groups
-follow from the number of lanes, never from the number of cores, so results are the same on any number of cores.
+follow from the number of lanes, never from the number of cores, and each has its own random numbers, so these do not
+depend on the number of cores.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache, partial
 from typing import TypeVar
@@ -27,9 +27,9 @@ Arrays = TypeVar("Arrays")
 Result = TypeVar("Result")
 
 LANES = 32
-"""Lanes of a group, at least, in large batches; with fewer, starting operations takes a larger part of the time."""
+"""The fewest lanes of a group if there are three groups or more: with fewer, overhead takes more of the time."""
 FEWEST = 4
-"""The same in small batches, which are split into two groups."""
+"""The fewest lanes of a group if there are two."""
 
 _called = set[Hashable]()
 _first_calls = threading.Lock()
@@ -60,36 +60,37 @@ def joined(parts: Sequence[Arrays], axis: int = 0) -> Arrays:
 def each(function: Callable[[int, Arrays], Result], parts: Sequence[Arrays], program: Hashable) -> list[Result]:
     """`function(group, arrays)` for every group, as many at the same time as there are cores.
 
-    The first call with a `program` computes one group before the others, so that it is compiled only once. A single
-    group is computed by this thread, and the result may not be ready yet.
+    The first call with a `program` computes one group before the others, so that it is compiled only once; it names
+    everything the compiled program depends on but the shapes and types of the parts. A single group is computed by this
+    thread, and the result may not be ready yet.
     """
     if len(parts) == 1:
         return [function(0, parts[0])]
     found: list[Result] = []
-    called = (program, *(leaf.shape for leaf in jax.tree.leaves(parts[0])))
+    called = (program, *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(parts[0])))
     if called not in _called:
         with _first_calls:
             found.append(_computed(function, 0, parts[0]))
             _called.add(called)
-    rest, pool = range(len(found), len(parts)), _pool(_threads())
+    rest, pool = range(len(found), len(parts)), _pool(devices.cores())
     jobs = [pool.submit(copy_context().run, _computed, function, group, parts[group]) for group in rest]
-    wait(jobs)
+    try:
+        done, _ = wait(jobs, return_when=FIRST_EXCEPTION)
+    finally:
+        for job in jobs:
+            job.cancel()
+    for job in done:
+        job.result()  # raises the error of a group that failed, because others may have been canceled
     return found + [job.result() for job in jobs]
 
 
 def _computed(function: Callable[[int, Arrays], Result], group: int, arrays: Arrays) -> Result:
-    return jax.block_until_ready(function(group, arrays))  # the thread computes until then
+    return jax.block_until_ready(function(group, arrays))  # so that a thread computes one group at a time
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="groups")
-
-
-def _threads() -> int:
-    """Cores to use: those of XLA, if its thread pool is limited."""
-    limit = os.environ.get("NPROC", "")
-    return min(devices.cores(), max(int(limit), 1)) if limit.isdecimal() else devices.cores()
 
 
 @partial(jax.jit, static_argnums=1)

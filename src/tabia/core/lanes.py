@@ -3,7 +3,7 @@
 XLA partitions most programs by itself and inserts communication where it cannot prove that devices need none. In a
 search it cannot: each step reads the tree at computed places. So a search runs once per device on its own lanes, by
 `each_device`, and communicates nothing. Random numbers are those of the whole batch (`draw`), so games do not depend on
-the number of devices.
+the number of devices, except on CPUs, where one device plays in groups (`groups`).
 
 All of this applies only under `devices.active()`; elsewhere the functions here change nothing.
 """
@@ -23,7 +23,7 @@ Arrays = TypeVar("Arrays")
 AXIS = "lanes"
 """The only axis of the mesh of devices."""
 
-_GROUPS: ContextVar[int] = ContextVar("tabia_groups", default=1)
+_COPIES: ContextVar[int] = ContextVar("tabia_copies", default=1)
 
 
 def spec(axis: int | None) -> PartitionSpec:
@@ -59,17 +59,17 @@ def draw(sample: Callable[[Array, tuple[int, ...]], Array], key: Array, shape: t
     mesh = jax.sharding.get_abstract_mesh()
     if AXIS not in mesh.manual_axes:
         return sample(key, shape)
-    (lanes, *rest), number, groups = shape, mesh.shape[AXIS], _GROUPS.get()
-    every = sample(key, (number * lanes, *rest)).reshape(groups, number, lanes // groups, *rest)
+    (lanes, *rest), number, copies = shape, mesh.shape[AXIS], _COPIES.get()
+    every = sample(key, (number * lanes, *rest)).reshape(copies, number, lanes // copies, *rest)
     own = jax.lax.dynamic_index_in_dim(every, jax.lax.axis_index(AXIS), axis=1, keepdims=False)
     return own.reshape(lanes, *rest)
 
 
 @contextmanager
-def grouped(groups: int) -> Iterator[None]:
-    """Draw for batches that hold the lanes several times, one group after the other."""
-    token = _GROUPS.set(groups)
+def repeated(copies: int) -> Iterator[None]:
+    """Draw for batches that hold the lanes several times, one copy after the other."""
+    token = _COPIES.set(copies)
     try:
         yield
     finally:
-        _GROUPS.reset(token)
+        _COPIES.reset(token)

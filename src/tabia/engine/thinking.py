@@ -174,9 +174,13 @@ def _pieces(inner: Player, states: State, key: jax.Array, bounds: Bounds) -> Pie
 
 
 def _any_length(search: Search, bounds: Bounds) -> Search:
-    """The same search with a tree that is large enough, and a rule that needs no length in advance."""
-    rule = Puct() if search.rule.plans_root else search.rule
-    tree = replace(search, rule=rule, simulations=search.leaves * FIRST_TREE, reuse_nodes=0)
+    """The same search with a tree that is large enough, and a rule that needs no length in advance.
+
+    Where the rule is another one, so is the number of leaves per step: virtual visits disturb it more than Gumbel's.
+    """
+    if search.rule.plans_root:
+        search = replace(search, rule=Puct(), leaves=1)
+    tree = replace(search, simulations=search.leaves * FIRST_TREE, reuse_nodes=0)
     per_simulation = needs(tree, 1)[0].bytes // tree.simulations
     most = max(min(_TREE_BYTES, device_limit().bytes // 4) // per_simulation, 1)
     size = FIRST_TREE

@@ -105,7 +105,7 @@ class Game(abc.ABC):
 
     @property
     def calls_python(self) -> bool:
-        """Whether compiled rules call ordinary Python."""
+        """Whether compiled rules call ordinary Python; their searches then run in one thread."""
         return False
 
     def certain(self, state: State) -> Array:

@@ -42,6 +42,7 @@ LEAST_FILTERS = 32
 MOST_CORES = 2
 """With more cores plain convolutions should be faster: the small products of Winograd's method keep few busy."""
 _MOST_BYTES = 2**28  # of all points; they take up to eight times the memory of the kernels
+_MOST_BYTES_PER_CORE = 2**26  # the same if each core has its own
 _DEVIATION = 0.8796256610342398
 """The standard deviation of a standard normal distribution truncated at two."""
 
@@ -177,7 +178,8 @@ class Network:
             return folded
         height, width, _ = self.observation_shape
         chosen = [layer for layer in self.layers if _gains_from_points(layer, folded[layer.name]["kernel"])]
-        if sum(points_bytes(layer.kernel_shape, height, width) for layer in chosen) > _MOST_BYTES:
+        most = _MOST_BYTES_PER_CORE if on_one_core else _MOST_BYTES
+        if sum(points_bytes(layer.kernel_shape, height, width) for layer in chosen) > most:
             return folded
         more = {layer.name: transform_kernel(folded[layer.name]["kernel"], height, width) for layer in chosen}
         return {name: leaves | ({POINTS: more[name]} if name in more else {}) for name, leaves in folded.items()}

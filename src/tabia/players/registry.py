@@ -112,7 +112,7 @@ def _tree_options(options: Options) -> dict[str, Any]:
         "cut_loops": options.flag("cut_loops", False),
         "reuse_tree": options.flag("reuse_tree", False),
         "proven_values": options.flag("proven_values", False),
-        "leaves": options.whole("leaves", 1),
+        "leaves": options.whole("leaves", None),
     }
 
 

@@ -66,7 +66,7 @@ def _fits(player: TreeSearchPlayer, positions: int) -> bool:
 
 @dataclass(frozen=True)
 class ByHalf:
-    """An evaluator of a batch whose halves have parameters of their own."""
+    """An evaluator of a batch whose halves have parameters of their own; such a batch is not searched in groups."""
 
     evaluate: Evaluate
 
@@ -95,7 +95,3 @@ class _Pair(SearchPlayer):
     @property
     def final_rule(self) -> Final | None:
         return self.final
-
-    @property
-    def splits(self) -> bool:
-        return False  # a group would not hold the same positions of both players

@@ -72,10 +72,10 @@ class TreeSearchPlayer:
             with naming(self.spec):
                 return self.to_choice(self._memory.run(self.parameters, states, key))
         with naming(self.spec):
-            parts = groups.split(states, self._groups(states))
-            found = groups.each(partial(self._choose_group, key, len(parts)), parts, (self.search, self.final_rule))
-            for part, (_, fault) in zip(parts, found, strict=True):
-                report(self.game, part, fault)
+            parts = groups.split(states, self._groups(states, key))
+            program = self.search, self.final_rule, jax.tree.structure(self.parameters)
+            found = groups.each(partial(self._choose_group, key, len(parts)), parts, program)
+            report(self.game, states, checks.joined_faults([fault for _, fault in found], parts))
         return groups.joined([choice for choice, _ in found])
 
     def _choose_group(self, key: Array, count: int, group: int, states: State) -> tuple[Choice, Fault]:
@@ -83,9 +83,10 @@ class TreeSearchPlayer:
         own = jax.random.fold_in(key, group) if count > 1 else key
         return _choose(self.whole_search, self.final_rule, self.parameters, states, own)
 
-    def _groups(self, states: State) -> int:
+    def _groups(self, states: State, key: Array) -> int:
         """How many groups of positions are searched at the same time; 1 inside compiled code."""
-        if not self.splits or isinstance(jax.tree.leaves(states)[0], jax.core.Tracer):
+        given = jax.tree.leaves((states, key, self.parameters))
+        if not self.splits or any(isinstance(leaf, jax.core.Tracer) for leaf in given):
             return 1
         return groups.number(jax.tree.leaves(states)[0].shape[0])
 
@@ -95,7 +96,10 @@ class TreeSearchPlayer:
         return self.whole_search is self.search and not self.search.calls_python
 
     def run(self, states: State, key: Array) -> Result:
-        """The whole result with its tree; the same key gives the same tree as in `choose`, if no tree is kept."""
+        """The whole result with its tree.
+
+        The same key gives the same tree as in `choose`, unless a tree is kept or positions are searched in groups.
+        """
         with naming(self.spec):
             if self._budget is not None:
                 # A budget refuses finished games, so their rows search the first position of a game instead.

@@ -53,7 +53,7 @@ class _OptionsPlayer(TreeSearchPlayer):
     cut_loops: bool = False
     reuse_tree: bool = False
     proven_values: bool = False
-    leaves: int = 1
+    leaves: int | None = None
     name: str = field(default="", compare=False)
 
     @property
@@ -67,7 +67,13 @@ class _OptionsPlayer(TreeSearchPlayer):
         least = self.search.simulations // MOST_TIMES
         return UntilAgreed(self.search, least, chunk_size(least, self.search.leaves, most=32))
 
+    @property
+    def _default_leaves(self) -> int:
+        return 1
+
     def _check(self) -> None:
+        if self.leaves == self._default_leaves:  # so that players which choose alike are equal
+            object.__setattr__(self, "leaves", None)
         if self.final not in FINAL_MOVES:
             raise PlayerError(f"final={self.final!r}: expected one of {', '.join(FINAL_MOVES)}.")
         if self.ties not in TIES:
@@ -88,7 +94,7 @@ class _OptionsPlayer(TreeSearchPlayer):
         simulations = self._simulations(default)
         return {
             "simulations": simulations * (MOST_TIMES if self.final == MAX_ROBUST else 1),
-            "leaves": self.leaves,
+            "leaves": self._default_leaves if self.leaves is None else self.leaves,
             "transpositions": self.transpositions,
             "cut_loops": self.cut_loops,
             "random_ties": self.ties == "random",
@@ -103,7 +109,7 @@ class _OptionsPlayer(TreeSearchPlayer):
         size, available = 64, min(_TREE_BYTES, device_limit().bytes // _TREES)
         while size < 65536 and size * 2 * (self.game.num_actions + 1) * 16 <= available:
             size *= 2
-        return size * self.leaves
+        return size * (1 if self.leaves is None else self.leaves)
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,8 @@ class AlphaZeroPlayer(_OptionsPlayer):
     - `rule`: the selection rule; the default is Gumbel without noise, or Puct if the search may stop early;
     - `winning_moves_first`: check every leaf for actions that win at once; the default depends on the game;
     - `symmetries`: average the network over all symmetries of the board;
-    - `int8`: evaluate the network in 8-bit integers with ONNX Runtime, on CPUs;
+    - `int8`: evaluate the network in 8-bit integers with ONNX Runtime, on CPUs; with Gumbel's rule and an even number
+      of simulations, two `leaves` by default;
     - `rollout_weight`: the weight of a random rollout in each leaf's value;
     - `final`, `secure_a`, `ties`, `transpositions`, `cut_loops`, `reuse_tree`, `proven_values`, `leaves`: as in
       `MCTSPlayer`.
@@ -215,6 +222,12 @@ class AlphaZeroPlayer(_OptionsPlayer):
             rollout_weight=self.rollout_weight,
             **self._search_options(default=64),
         )
+
+    @property
+    def _default_leaves(self) -> int:
+        """Two in 8 bits, where each core evaluates one; Gumbel's rule then chooses almost always the same moves."""
+        plans = (self.rule or self._default_rule).plans_root
+        return 2 if self.int8 and plans and self._simulations(default=64) % 2 == 0 else 1
 
     @property
     def _default_rule(self) -> Rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -126,6 +127,16 @@ def first_fault(faults: Array, states: State) -> Fault:
     lane = jnp.argmax(bad).astype(jnp.int32)
     node = jnp.maximum(faults[lane], 0)
     return Fault(bad.sum(dtype=jnp.int32), lane, node, jax.tree.map(lambda leaf: leaf[node, lane], states))
+
+
+def joined_faults(faults: Sequence[Fault], parts: Sequence[State]) -> Fault:
+    """The fault of a batch whose parts, of equal size, were searched separately."""
+    if len(faults) == 1:
+        return faults[0]
+    searches = [int(fault.searches) for fault in faults]
+    first = next((index for index, count in enumerate(searches) if count), 0)
+    lane = faults[first].lane + first * jax.tree.leaves(parts[0])[0].shape[0]
+    return faults[first]._replace(searches=jnp.int32(sum(searches)), lane=lane)
 
 
 def unusable_evaluation(game: Game, batch: int, fault: Fault) -> SearchError:

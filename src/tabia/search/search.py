@@ -207,7 +207,7 @@ def simulate_leaves(
     tree, paths, virtual = select_many(search, tree, root, number)
     found = jax.vmap(lambda path: expand(search, before, path, key, past))(paths)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found.states)
-    evaluator = _Grouped(search.evaluate, search.leaves)
+    evaluator = _Repeated(search.evaluate, search.leaves)
     evaluation = evaluate(evaluator, parameters, flat, jax.random.fold_in(key, number))
     evaluation = jax.tree.map(lambda leaf: leaf.reshape(search.leaves, batch, -1), evaluation)
     values = jnp.where(found.known[:, :, None], found.values, evaluation.values)
@@ -221,14 +221,14 @@ def simulate_leaves(
 
 
 @dataclass(frozen=True)
-class _Grouped:
+class _Repeated:
     """An evaluator of batches that hold every lane several times."""
 
     evaluate: Evaluate
-    groups: int
+    copies: int
 
     def __call__(self, parameters: Any, states: State, key: Array) -> Evaluation:
-        with lanes.grouped(self.groups):
+        with lanes.repeated(self.copies):
             return self.evaluate(parameters, states, key)
 
 
