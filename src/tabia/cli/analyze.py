@@ -151,9 +151,10 @@ def _trace(player: Player, session: Session, seed: int) -> str:
 
     from tabia.evaluation.convergence import trace
     from tabia.games.moves import legal_names
+    from tabia.players.tree_player import TreeSearchPlayer
 
     states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], session.state)
-    leaves = getattr(player, "leaves", 1)
+    leaves = player.search.leaves if isinstance(player, TreeSearchPlayer) else 1
     found = trace(player, states, jax.random.key(seed), every=leaves)
     names = legal_names(session.game, session.legal, session.state)
     seats = range(1, session.game.num_players + 1)
