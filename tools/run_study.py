@@ -61,7 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--megabytes", type=float, default=15.5, help="limit of each archive of weights")
     parser.add_argument("--total", type=float, default=60.0, help="limit of all archives of weights, in MiB")
     words = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end the parts, and pack
     end = time.monotonic() + 60 * words.minutes
     words.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +126,7 @@ def _run(
     environment: dict[str, str],
     end: float,
 ) -> None:
-    """Move the jobs from `waiting` to `running`, and to `failed` where that is what they did."""
+    """Start waiting jobs, follow running ones, and collect those that failed; the three lists change in place."""
     said = time.monotonic()
     while (waiting or running) and time.monotonic() < end:
         for job in [one for one in waiting if all(map(directory.finished, one.needs))]:
@@ -221,4 +220,5 @@ def pack(directory: StudyDirectory, parts: Sequence[Part], words: argparse.Names
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as after Ctrl-C, what is finished is packed
     sys.exit(main())

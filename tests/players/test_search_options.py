@@ -105,7 +105,7 @@ def test_groups_of_positions_are_searched_as_they_would_be_alone(spec: str) -> N
     ("spec", "splits"),
     [
         *((spec, True) for spec in GROUPED),
-        ("az:connect4-laptop,int8=true", False),  # ONNX Runtime has threads of its own
+        ("az:connect4-laptop,int8=true", False),  # calls Python, which shares the positions among the cores
         (f"mcts:simulations={SIMULATIONS},final=max-robust", False),  # stops when all positions agree
     ],
 )
