@@ -17,6 +17,7 @@ from tabia.search import Gumbel, Puct
 from tabia.search.evaluators import WinningMovesFirst
 from tabia.search.rules.puct import as_loss
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
+from tabia.training.errors import TrainingError
 from tabia.training.iteration import summarize
 from tabia.training.learning import make_batch
 from tabia.training.plan import Plan
@@ -331,6 +332,38 @@ def test_fast_searches_are_played_but_not_learned(variables) -> None:
     assert (full_search == full_search[:, :1]).all() and 8 <= full_search[:, 0].sum() <= 24
     buffer = replay.add(replay.make_buffer(plies, 64), plies, reach=64)
     assert (np.asarray(buffer.ready)[:32] & ~full_search).any()  # their outcomes are still learned
+
+
+def test_whole_games_are_played_once_per_call_and_lane(variables) -> None:
+    config = LIVELY.changed({"selfplay.whole_games": True, "selfplay.plies": 9, "selfplay.opening_fraction": 0.0})
+    chosen = Plan(config)
+    lanes, buffer = chosen.selfplay.begin(jax.random.key(1)), None
+    for number in range(3):
+        lanes, plies = chosen.selfplay.play(variables, lanes, jax.random.fold_in(jax.random.key(2), number))
+        buffer = replay.make_buffer(plies, chosen.rows) if buffer is None else buffer
+        buffer = replay.add(buffer, plies, reach=chosen.reach)
+        idle, ended = np.asarray(plies.idle), np.asarray(plies.ended)
+        last = ended.argmax(axis=0)
+        assert (ended.sum(axis=0) == 1).all(), "each lane plays one game"
+        assert (idle == (np.arange(9)[:, None] > last)).all(), "a lane is idle after the end of its game"
+        assert (np.asarray(plies.ply)[~idle] == np.broadcast_to(np.arange(9)[:, None], idle.shape)[~idle]).all()
+        if number == 0:
+            assert (np.asarray(plies.opening) == 0).all()
+        summary = summarize(plies, chosen.game.num_actions)
+        assert (int(summary.games), int(summary.positions)) == (config.selfplay.games, int((~idle).sum()))
+        rows = slice(9 * number, 9 * number + 9)
+        unexplored = ~np.asarray(plies.explored)
+        assert (np.asarray(buffer.ready)[rows] == ~idle).all(), "the positions of whole games can be learned from"
+        scores = np.take_along_axis(np.asarray(plies.scores), last[None, :, None], axis=0)
+        learned = np.asarray(buffer.outcome)[rows]
+        after_random = np.flip(np.logical_or.accumulate(np.flip(~unexplored, axis=0), axis=0), axis=0)
+        exact = ~idle & ~after_random
+        assert exact.any() and (learned == np.broadcast_to(scores, learned.shape))[exact].all()
+
+
+def test_whole_games_need_enough_plies() -> None:
+    with pytest.raises(TrainingError, match="can take 9 moves, more than selfplay.plies=8. Set selfplay.plies=9"):
+        Plan(LIVELY.changed({"selfplay.whole_games": True, "selfplay.plies": 8})).check()
 
 
 def test_a_teacher_plays_instead_of_the_network(variables) -> None:

@@ -33,6 +33,7 @@ TINY = (
     ("iterations", 2),
     ("selfplay.games", 8),
     ("selfplay.plies", 6),
+    ("selfplay.whole_games", False),
     ("search.simulations", 4),
     ("replay.positions", 96),
     ("learner.epochs", 1),

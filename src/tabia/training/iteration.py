@@ -34,6 +34,7 @@ COLLAPSED = 1e-4  # nats: below this entropy the policy allows a single move in 
 class SelfPlaySummary(NamedTuple):
     """Sums and means over the plies of an iteration."""
 
+    positions: Array  # positions searched
     games: Array  # games that ended
     moves: Array  # moves in all of them, openings included
     scores: Array  # [P] sum of each seat's scores, in [-1, 1] per game
@@ -141,9 +142,9 @@ class Iteration:
 
     @property
     def positions(self) -> int:
-        """How many are played."""
-        settings = self.plan.config.selfplay
-        return settings.games * settings.plies
+        """How many were played, once plies are stored."""
+        assert self._summary is not None
+        return int(self._summary.positions)
 
     def play(self) -> Plies:
         """Play some plies in every lane with the network that plays."""
@@ -231,14 +232,16 @@ _copied = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree))  # learning donates
 def summarize(plies: Plies, num_actions: int) -> SelfPlaySummary:
     """What is counted of the plies of an iteration [T, B]; a resigned game ends without the move at its last ply."""
     ended, drawn, played = plies.ended, jnp.ptp(plies.scores, axis=-1) == 0, ~plies.resigned
+    searched = None if plies.idle is None else ~plies.idle
     return SelfPlaySummary(
+        positions=jnp.int32(ended.size) if searched is None else searched.sum(),
         games=ended.sum(),
         moves=jnp.where(ended, plies.ply + played, 0).sum(),
         scores=jnp.where(ended[..., None], plies.scores, 0).sum((0, 1)),
         draws=(ended & drawn).sum(),
         resigned=plies.resigned.sum(),
-        policy_agreement=plies.agrees.mean(),
-        played_prior=plies.prior.mean(),
+        policy_agreement=plies.agrees.mean(where=searched),
+        played_prior=plies.prior.mean(where=searched),
         first_moves=jnp.zeros(num_actions, jnp.int32).at[plies.action].add((plies.ply == 0) & played),
-        proven=None if plies.proven is None else plies.proven.mean(),
+        proven=None if plies.proven is None else plies.proven.mean(where=searched),
     )

@@ -127,6 +127,11 @@ class Plan:
                 f"selfplay.opening_moves={config.selfplay.opening_moves}: games of {game.id} have at most "
                 f"{game.max_moves} moves."
             )
+        if config.selfplay.whole_games and config.selfplay.plies < game.max_moves:
+            raise TrainingError(
+                f"selfplay.whole_games: a game of {game.id} can take {game.max_moves} moves, more than "
+                f"selfplay.plies={config.selfplay.plies}. Set selfplay.plies={game.max_moves}."
+            )
         if config.selfplay.resign_threshold and game.num_players != 2:
             raise TrainingError(
                 f"selfplay.resign_threshold works for two seats only; {game.id} has {game.num_players}. Set it to 0."

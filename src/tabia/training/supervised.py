@@ -148,6 +148,7 @@ def train(training: Training, observers: Sequence[Observer], *, started: float |
 def _no_games(game: Game) -> SelfPlaySummary:
     zero = jnp.int32(0)
     nothing = SelfPlaySummary(
+        positions=zero,
         games=zero,
         moves=zero,
         scores=jnp.zeros(game.num_players),

@@ -77,6 +77,12 @@ class SelfPlaySettings:
     games: int = bounded(512, 1, 1_000_000)
     plies: int = bounded(8, 1, 10_000)
     """Moves played in every game per iteration."""
+    whole_games: bool = False
+    """Each iteration plays `games` games from their first position to their end; `plies` is the most they can take.
+
+    Lanes whose game has ended wait for the others. Otherwise the next game starts there at once, and an iteration may
+    end in the middle of a game.
+    """
     temperature: float = bounded(1.0, 0.0, 100.0)
     temperature_moves: int = bounded(12, 0, 1_000_000)
     """The first moves of a game are sampled at `temperature`, the others at `temperature_end`."""

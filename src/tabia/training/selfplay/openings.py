@@ -69,9 +69,14 @@ class Revisits(NamedTuple):
     chosen: Array  # bool[B] whether the next game of this lane starts here
 
 
+def is_over(game: Game, lanes: Lanes) -> Array:
+    """bool[B]: which games have ended, by the rules or by a resignation."""
+    return jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
+
+
 def restart(game: Game, lanes: Lanes, pool: Lanes, index: Array) -> Lanes:
     """Replace finished games by new ones from the pool, which is rotated by `index` at each ply."""
-    over = jax.vmap(game.over)(lanes.states) | (lanes.ply < 0)
+    over = is_over(game, lanes)
     rotated = jax.tree.map(lambda leaf: jnp.roll(leaf, index, axis=0), pool)
     kept = lanes.kept
     if kept is not None:

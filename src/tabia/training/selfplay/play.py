@@ -1,6 +1,7 @@
 """Self-play on the device: many games in lockstep, one compiled batch of plies at a time.
 
-A new game takes over the lane of a finished one. Games continue from one call to the next, and none is dropped.
+A new game takes over the lane of a finished one. Games continue from one call to the next, and none is dropped. With
+`whole_games`, each call plays one game per lane, and lanes whose game has ended are idle.
 Axis letters: T plies, B lanes, A actions, K actions kept, P seats.
 """
 
@@ -28,7 +29,7 @@ from tabia.search.rules import make_rule
 from tabia.search.search import init_tree
 from tabia.search.tree import NO_CHILD, Tree, root_view
 from tabia.training.config.schema import SearchSettings, SelfPlaySettings
-from tabia.training.selfplay.openings import Kept, Lanes, Revisits, new_games, restart, with_revisits
+from tabia.training.selfplay.openings import Kept, Lanes, Revisits, is_over, new_games, restart, with_revisits
 from tabia.training.selfplay.replay import compress_policy
 
 
@@ -51,6 +52,7 @@ class Plies(NamedTuple):
     opening: Array  # int32
     proven: Array | None = None  # bool whether the search proved its values, with `search.proven_values`
     policy_actions: Array | None = None  # int16[K] or int32[K] the actions of `policy`, unless all are kept
+    idle: Array | None = None  # bool whether the game had ended before, with `selfplay.whole_games`
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,12 @@ def _play(
 
     def ply(lanes: Lanes, index: Array) -> tuple[Lanes, Plies]:
         # Restarting before the move, not after it, lets XLA keep the new states in one piece.
-        lanes = restart(selfplay.game, lanes, pool, index)
+        if not selfplay.settings.whole_games:
+            lanes = restart(selfplay.game, lanes, pool, index)
         return play_ply(selfplay, weights, lanes, jax.random.fold_in(play_key, index))
 
+    if selfplay.settings.whole_games:
+        lanes = restart(selfplay.game, lanes, pool, jnp.int32(0))
     if selfplay.search.reuse_tree and not selfplay.settings.teacher:
         lanes = lanes._replace(kept=_no_trees(selfplay, weights, lanes.states))
     lanes, plies = jax.lax.scan(ply, lanes, jnp.arange(selfplay.settings.plies))
@@ -172,6 +177,8 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
     after = step(selfplay.game, lanes.states, action, chance_key)
     over, scores = jax.vmap(selfplay.game.over)(after), selfplay.game.scale(jax.vmap(selfplay.game.scores)(after))
     resigned, scores = resign(selfplay, lanes, searched.values, scores)
+    idle = is_over(selfplay.game, lanes) if selfplay.settings.whole_games else jnp.zeros(over.shape, bool)
+    resigned &= ~idle
     policy, policy_actions = compress_policy(searched.policy)
     plies = Plies(
         states=lanes.states,
@@ -182,21 +189,22 @@ def play_ply(selfplay: SelfPlay, weights: Any, lanes: Lanes, key: Array) -> tupl
         prior=jnp.take_along_axis(searched.prior, action[:, None], axis=1)[:, 0],
         agrees=action == jnp.argmax(searched.prior, axis=-1),
         scores=scores,
-        ended=over | resigned,
+        ended=(over | resigned) & ~idle,
         resigned=resigned,
-        explored=explored & ~resigned,  # after a resignation the move is not played
+        explored=explored & ~resigned & ~idle,  # after a resignation the move is not played
         full_search=jnp.broadcast_to(full_search, over.shape),
         ply=lanes.ply,
         opening=lanes.opening,
-        proven=searched.proven,
+        proven=None if searched.proven is None else searched.proven & ~idle,
         policy_actions=policy_actions,
+        idle=idle if selfplay.settings.whole_games else None,
     )
     # A ply of -1 marks a resigned game for `restart`.
     return (
         lanes._replace(
             states=after,
-            ply=jnp.where(resigned, -1, lanes.ply + 1),
-            track=lanes.track.after(selfplay.game, lanes.states, lanes.ply),
+            ply=jnp.where(resigned, -1, jnp.where(idle, lanes.ply, lanes.ply + 1)),
+            track=lanes.track.after(selfplay.game, lanes.states, lanes.ply, ~idle),
             kept=None if searched.tree is None else Kept(searched.tree, child_of(searched.tree, action)),
         ),
         plies,

@@ -150,6 +150,7 @@ class Results(NamedTuple):
     resigned: Array
     explored: Array
     proven: Array | None = None
+    idle: Array | None = None
 
 
 def _results(plies: Plies) -> Results:
@@ -178,6 +179,8 @@ def outcomes(results: Results, td_lambda: float) -> Outcomes:
         mixed = (1.0 - weight) * outcome + weight * following.values
         outcome = jnp.where(row.explored[:, None], row.values, jnp.where(row.ended[:, None], row.scores, mixed))
         known = jnp.where(row.explored, row.valued, row.ended | known)
+        if row.idle is not None:
+            known &= ~row.idle
         if row.proven is not None:
             outcome, known = jnp.where(row.proven[:, None], row.values, outcome), row.proven | known
         left = jnp.where(row.ended, 0, jnp.where(left < 0, left, left + 1)).astype(jnp.int16)
