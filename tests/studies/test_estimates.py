@@ -51,6 +51,16 @@ def test_runs_span_the_intervals_of_all_seeds() -> None:
     assert spanning([exact("a", 2)]) == exact("a", 2)
 
 
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_the_range_of_some_runs_contains_the_median_of_all_runs_by_a_closed_form(runs: int) -> None:
+    """With probability 1 - 2^(1 - n): unless all n fall on one side. 4,000 draws, within four standard errors."""
+    drawn = np.random.default_rng(runs).normal(7.0, 2.0, (4000, runs))
+    found = [spanning([exact("a", value) for value in row]) for row in drawn]
+    expected = 1 - 2.0 ** (1 - runs)
+    hits = np.mean([one.low <= 7.0 <= one.high for one in found])
+    assert hits == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
+
+
 def test_the_interval_of_a_mean_covers_it_as_often_as_stated() -> None:
     """2,000 means of 40 normal values: 95% of the intervals contain the true mean, within four standard errors."""
     values = np.random.default_rng(0).normal(2.0, 3.0, (2000, 40))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import datetime
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 
 from tabia.core.locks import FileLock
 from tabia.evaluation.records import load
-from tabia.studies import report, results, runner
+from tabia.studies import packing, report, results, runner
 from tabia.studies.directory import LOCK, StudyDirectory
 from tabia.studies.estimates import StudyError, exact
 from tabia.studies.figures import draw
@@ -170,6 +172,63 @@ def test_the_report_follows_from_the_stored_results_alone(whole: Path) -> None:
     page = (whole / "results.md").read_text()
     assert "one seed; 2 are needed" in page and max(map(len, page.splitlines())) <= 120
     assert b"a toy" in before[written[2]] or b"scale" in before[written[2]]
+
+
+def test_a_part_has_the_commit_and_the_date_of_the_process_that_finished_it(whole: Path) -> None:
+    found = StudyDirectory(whole).result("first")
+    root = Path(__file__).parents[2]
+    words = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
+    head = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    assert (found.commit or "").rstrip("+") == head  # both are empty outside a checkout
+    age = datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(found.date or "")
+    assert datetime.timedelta(0) <= age <= datetime.timedelta(days=1)
+
+
+def test_the_page_names_commits_and_dates(tmp_path: Path) -> None:
+    """Of all parts, also of published archives; older results have neither, and their page says nothing."""
+    path, parts = tmp_path / "a", STUDY.parts(STUDY.scale("tiny"), 0)
+    run(path)
+    for part in parts:
+        _redate(path, part.name, None, None)
+    assert _computed_on(path) == []
+    _redate(path, "last", "3c" * 6 + "+", "2026-03-05")
+    assert _computed_on(path) == [f"| computed on | 2026-03-05, commit {'3c' * 6}+ (1 of 3 parts) |"]
+    _redate(path, "match-0", "1a" * 6, "2026-02-01")
+    _redate(path, "first", None, "2026-02-02")  # computed by an installed package
+    whole = [f"| computed on | 2026-02-01 to 2026-03-05, commits {'1a' * 6} {'3c' * 6}+ |"]
+    assert _computed_on(path) == whole
+    packing.unpack(
+        packing.pack_results(StudyDirectory(path), parts, tmp_path / "a.tar.gz"), StudyDirectory(tmp_path / "b")
+    )
+    assert _computed_on(tmp_path / "b") == whole
+
+
+def test_many_commits_fit_on_the_page(tmp_path: Path) -> None:
+    def one(number: int) -> Measurement:
+        return Measurement(
+            name=f"part-{number}", keys=(f"{number}",), measure=lambda place: Outcome((exact(f"{number}", 1),))
+        )
+
+    study = replace(STUDY, parts=lambda scale, seed: [one(number) for number in range(9)])
+    directory = StudyDirectory(tmp_path / "a")
+    runner.run(study, directory, study.scale("tiny"))
+    for number in range(9):
+        _redate(directory.path, f"part-{number}", f"{number}" * 12 + "+", f"2026-02-0{number + 1}")
+    report.write(study, directory)
+    (line,) = [line for line in (directory.path / "results.md").read_text().splitlines() if "computed on" in line]
+    assert len(line) <= 120 and "2026-02-01 to 2026-02-09" in line and "000000000000+" in line and "and 5 more" in line
+
+
+def _redate(path: Path, part: str, commit: str | None, date: str | None) -> None:
+    """Change the commit and the date of a stored part; without both, as older versions stored it."""
+    file = path / "parts" / part / "result.json"
+    found = {name: value for name, value in json.loads(file.read_text()).items() if name not in ("commit", "date")}
+    file.write_text(json.dumps(found if date is None else {**found, "commit": commit, "date": date}))
+
+
+def _computed_on(path: Path) -> list[str]:
+    report.write(STUDY, StudyDirectory(path))
+    return [line for line in (path / "results.md").read_text().splitlines() if "computed on" in line]
 
 
 def test_an_unfinished_study_has_a_report_too(tmp_path: Path) -> None:

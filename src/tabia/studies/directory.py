@@ -2,7 +2,7 @@
 
 studies/bandits-quick/
     study.json                      study, version, scale, seed; Tabia's version and the device that started it
-    parts/<part>/result.json        what a finished part found
+    parts/<part>/result.json        what a finished part found; device, version, commit and date
     parts/<part>/...                what a part keeps to resume: games.txt, run/, weights/, time.json
     results.csv, results.md         written by `tabia study report`
     figures/
@@ -12,11 +12,13 @@ Every file is written atomically. A part is locked while a process runs it, so s
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from tabia.core.text import quote
 from tabia.studies.clock import Seconds
 from tabia.studies.estimates import Estimate, StudyError
 from tabia.studies.part import Outcome, Part, Series
+from tabia.training.run.metrics import describe_machine
 
 MANIFEST, RESULT, LOCK, PARTS, RUN = "study.json", "result.json", ".lock", "parts", "run"
 _FORMAT = 1
@@ -59,6 +62,8 @@ class StoredPart:
     seed: int
     device: str  # of the process that finished it
     tabia: str
+    commit: str | None  # of its code; None if that is an installed package, or the result older than this field
+    date: str | None  # when it was finished; None for older results
     seconds: Seconds  # of all processes that worked on it, by device
     outcome: Outcome
 
@@ -123,6 +128,8 @@ class StudyDirectory:
                 seed=int(found["seed"]),
                 device=str(found["device"]),
                 tabia=str(found["tabia"]),
+                commit=_word(found.get("commit")),
+                date=_word(found.get("date")),
                 seconds={
                     str(name): float(one)
                     for name, one in found.get("seconds_by_device", {found["device"]: found["seconds"]}).items()
@@ -142,6 +149,8 @@ class StudyDirectory:
             "seed": part.seed,
             "device": device(),
             "tabia": __version__,
+            "commit": commit(),
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "seconds": round(sum(seconds.values()), 3),
             "seconds_by_device": dict(seconds),
             "estimates": [asdict(one) for one in outcome.estimates],
@@ -226,6 +235,17 @@ def _parsed(found: Any, where: str) -> Manifest:
         return Manifest(**{name: kind(found[name]) for name, kind in _FIELDS.items()})
     except (KeyError, TypeError, ValueError):
         raise StudyError(f"{where} is damaged; give another directory with --out.") from None
+
+
+def _word(found: Any) -> str | None:
+    return None if found is None else str(found)
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the code that this process runs; asked for once, because a later one is not loaded."""
+    found: str | None = describe_machine()["commit"]
+    return found
 
 
 def device() -> str:

@@ -30,7 +30,8 @@ _INTRODUCTION = """\
 
 A study repeats a published experiment and compares: `tabia study run NAME` ([guide](../how-to/run-a-study.md)). The
 tables below show the published values, ours with 95% intervals, and a verdict computed from both. With twenty
-values, about one differs by chance. "Not comparable" is a claim that its seeds do not decide, or a smaller scale.
+values, about one differs by chance. Over several training runs, an interval spans those of all runs. "Not comparable"
+is a claim that its seeds do not decide, or a smaller scale.
 """
 
 

@@ -20,6 +20,7 @@ from tabia.studies.study import S, Scale, Study
 from tabia.studies.verdicts import DIFFERS, HOLDS, NOT_COMPARABLE, Verdict
 
 CSV, MARKDOWN, FIGURES = "results.csv", "results.md", "figures"
+_MOST_COMMITS = 4  # that the page names
 PROGRESS = ("finished_parts", "parts", "measured_seeds", "all_seeds")
 COLUMNS = (
     *("study", "version", "scale", *PROGRESS),
@@ -138,6 +139,7 @@ def _about(manifest: Manifest, scale: Scale, results: Results) -> str:
         f"| scale | {markdown(scale.name)}: {markdown(scale.about)} |",
         f"| seeds | {_seeds(results.progress)}, from {manifest.seed} |",
         f"| computed with | Tabia {markdown(manifest.tabia)}, {markdown(_computed(manifest, results.parts))} |",
+        *(f"| computed on | {markdown(words)} |" for words in _dated(results.parts)),
         f"| command | {markdown_code(command(manifest))} |",
     ]
     return "\n".join(lines)
@@ -150,6 +152,25 @@ def _computed(manifest: Manifest, parts: Sequence[StoredPart]) -> str:
         for name, own in part.seconds.items():
             seconds[name] = seconds.get(name, 0.0) + own
     return ", ".join(f"{own / 60:.1f} minutes on {name}" for name, own in seconds.items()) or manifest.device
+
+
+def _dated(parts: Sequence[StoredPart]) -> Iterator[str]:
+    """The days on which the parts were finished and the commits of the code; nothing for results without a date."""
+    dated = [part for part in parts if part.date]
+    if not dated:
+        return
+    dates = sorted({part.date for part in dated if part.date})
+    words = [" to ".join(dict.fromkeys((dates[0], dates[-1]))), *_commits(dated)]
+    yield ", ".join(words) + (f" ({len(dated)} of {len(parts)} parts)" if len(dated) < len(parts) else "")
+
+
+def _commits(parts: Sequence[StoredPart]) -> Iterator[str]:
+    """The commits, oldest first; a page has no room for many."""
+    ordered = sorted(parts, key=lambda part: part.date or "")
+    found = list(dict.fromkeys(part.commit for part in ordered if part.commit))
+    shown, more = found[:_MOST_COMMITS], len(found) - _MOST_COMMITS
+    if found:
+        yield f"commit{'' if len(found) == 1 else 's'} {' '.join(shown)}" + (f" and {more} more" if more > 0 else "")
 
 
 def _seeds(progress: Progress) -> str:

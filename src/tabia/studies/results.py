@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tabia.studies.directory import StoredPart, StudyDirectory
-from tabia.studies.estimates import Estimate, pooled
+from tabia.studies.estimates import Estimate
 from tabia.studies.part import Series
 from tabia.studies.plots import Figure
 from tabia.studies.study import S, Scale, Study
@@ -98,10 +98,10 @@ def rows(study: Study[S], scale: Scale, results: Results) -> list[Row]:
     found = [_value_row(one, scale, values.get(one.key), seeds.get(one.key, 0)) for one in study.published]
     for claim in study.claims:
         sums = contrasts(claim, results.by_seed)
-        verdict = assess(claim, sums) if scale.trends or not sums else _SMALLER
-        found.append(
-            Row("claim", claim.statement, claim.where, pooled(sums) if sums else None, len(sums), None, verdict)
-        )
+        comparable = scale.values if claim.as_published else scale.trends
+        verdict = assess(claim, sums, study.combine) if comparable or not sums else _SMALLER
+        ours = study.combine(sums) if sums else None
+        found.append(Row("claim", claim.statement, claim.where, ours, len(sums), None, verdict))
     compared = {one.key for one in study.published}
     return [
         *found,
@@ -113,7 +113,7 @@ def _value_row(published: Published, scale: Scale, ours: Estimate | None, seeds:
     if ours is None:
         verdict = Verdict(NOT_COMPARABLE, "not measured")
     else:
-        verdict = compare(ours, published) if scale.values else _SMALLER
+        verdict = compare(ours, published, seeds) if scale.values else _SMALLER
     return Row("value", published.key, published.where, ours, seeds, published, verdict)
 
 

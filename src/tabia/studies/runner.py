@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
 from tabia.studies.clock import PartClock
-from tabia.studies.directory import StudyDirectory, device
+from tabia.studies.directory import StudyDirectory, commit, device
 from tabia.studies.estimates import StudyError
 from tabia.studies.part import Control, NoControl, Outcome, Part, Place, Save, fraction
 from tabia.studies.study import S, Study
@@ -81,6 +81,7 @@ def run_part(part: Part, directory: StudyDirectory, control: Control) -> bool:
             return False
         if directory.finished(part.name):  # by another process, a moment ago
             return True
+        commit()  # before the part runs: the source tree may change meanwhile
         clock = PartClock(directory.folder(part.name), device())
         place = Place(
             folder=directory.folder(part.name),

@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 from tabia.core.errors import did_you_mean
 from tabia.core.text import quote
-from tabia.studies.estimates import Estimate, StudyError, pooled
+from tabia.studies.estimates import StudyError, pooled
 from tabia.studies.part import Part
 from tabia.studies.plots import Figure
-from tabia.studies.verdicts import Claim, Published
+from tabia.studies.verdicts import Claim, Combine, Published
 
 SCALES = ("tiny", "quick", "full")
 """Seconds, ten minutes on two cores, and the real thing."""
@@ -59,7 +59,7 @@ class Study(Generic[S]):
     published: tuple[Published, ...]
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
-    combine: Callable[[Sequence[Estimate]], Estimate] = pooled  # how repeats become one value
+    combine: Combine = pooled  # how repeats become one value, ordering or trend
     notes: tuple[str, ...] = ()  # paragraphs for the report: what was left open, and what we chose
 
     def scale(self, name: str) -> S:

@@ -2,9 +2,9 @@
 
     policy_svg(session, {action: probability}, values=[0.3, -0.3])
 
-The probability of a move is written on the cell where it ends; moves to the same cell add up. Moves without a cell,
-such as a pass, and games without cells are listed below the board. A bar shows a seat's value from -1 (empty) to 1
-(full). Lengths are in pixels.
+The probability of a move is written on the cell where it ends; moves to the same cell add up. A bar shows a seat's
+value from -1 (empty) to 1 (full). Below the board are the seat to move, the moves without a cell, such as a pass or
+those of games without cells, and the caption. Lengths are in pixels.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tabia.core.text import xml
-from tabia.games import drawing
+from tabia.games import drawing, seats
 from tabia.games.boards.board import Board, BoardView, Drawing, on_host
 from tabia.games.boards.views import view
 from tabia.games.moves import legal_names
 from tabia.games.session import Session
 
 CELL, MARGIN, BAR, LINE = 48, 24, 18, 20
+LETTER = 9  # the width of a letter in lines below the board: more than most letters of common fonts have
 _INK, _PAPER, _EDGE, _TINT = "#3b3a36", "#fffdf8", "#c8b88a", "#30638e"
 _LEAST = 0.005  # probabilities below half a percent are left out
 
@@ -34,10 +35,13 @@ def policy_svg(
     width, height = board.board.width * CELL + 2 * MARGIN, board.board.height * CELL + 2 * MARGIN
     parts = [*_cells(board.board, board.pieces(session), on_cells)]
     parts += [_bar(seat, value, width, height) for seat, value in enumerate(values or ())]
-    lines = [*_listed(session, others), *([caption] if caption else [])]
-    parts += [_text(MARGIN, height + LINE * index, line, anchor="start") for index, line in enumerate(lines)]
-    bars = len(values or ()) * (BAR + MARGIN)
-    return _document(width + bars, height + LINE * len(lines) + (LINE if values else 0) * (not lines), parts)
+    lines = [*_to_move(session), *_listed(session, others), *([caption] if caption else [])]
+    first = height + LINE / 2  # below the values at the bars
+    parts += [_text(MARGIN, first + LINE * index, line, anchor="start") for index, line in enumerate(lines)]
+    parts += [] if session.over else [_disc(session, first)]
+    bars, longest = len(values or ()) * (BAR + MARGIN), max(map(len, lines), default=0)
+    below = LINE * len(lines) + MARGIN / 2 if lines else 0
+    return _document(max(width + bars, 2 * MARGIN + LETTER * longest), height + below, parts)
 
 
 def by_cell(
@@ -87,6 +91,21 @@ def _bar(seat: int, value: float, left: float, height: float) -> str:
     )
 
 
+def _to_move(session: Session) -> list[str]:
+    """The seat to move, with its mark if that is a letter or a sign: words such as Black are not the colors here."""
+    if session.over:
+        return []
+    marked = len(session.game.piece(session.mover)) == 1
+    name = seats.name(session.game, session.mover) if marked else f"Seat {session.mover + 1}"
+    return [f"{name} to move"]
+
+
+def _disc(session: Session, y: float) -> str:
+    """The color of the seat to move, in the margin beside its line."""
+    color = drawing.SEAT_COLORS[session.mover % len(drawing.SEAT_COLORS)]
+    return f'<circle cx="{MARGIN / 2:.1f}" cy="{y:.1f}" r="6" fill="{color}"/>'
+
+
 def _listed(session: Session, policy: Mapping[int, float]) -> list[str]:
     """Moves and their probabilities, most likely first."""
     names = legal_names(session.game, session.legal, on_host(session))
@@ -96,8 +115,9 @@ def _listed(session: Session, policy: Mapping[int, float]) -> list[str]:
 
 def _as_text(session: Session, policy: Mapping[int, float], values: Sequence[float] | None, caption: str) -> str:
     shown = ", ".join(f"seat {seat} {value:+.2f}" for seat, value in enumerate(values or (), start=1))
-    lines = [session.draw(), "", *_listed(session, policy), shown, caption]
-    return drawing.text_svg("\n".join(line for line in lines if line or line == ""))
+    drawn = session.draw()
+    mover = [] if "to move" in drawn else _to_move(session)  # most drawings say it themselves
+    return drawing.text_svg("\n".join([drawn, "", *mover, *_listed(session, policy), shown, caption]))
 
 
 def _text(x: float, y: float, text: str, *, size: int = 14, anchor: str) -> str:

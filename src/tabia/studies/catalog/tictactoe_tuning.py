@@ -101,7 +101,7 @@ def _above(statement: str, higher: Sequence[str], lower: Sequence[str]) -> Claim
 
 STUDY = Study(
     name="tictactoe-tuning",
-    version=1,
+    version=2,
     question="Which hyperparameters learn tic-tac-toe best from 100 games?",
     source=Source("Sanz & Villanueva 2021", "section 5.1.2"),
     scales=SCALES,

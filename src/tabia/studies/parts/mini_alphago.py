@@ -32,10 +32,23 @@ from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
 from tabia.training.supervised import solved
 
 ROOT2 = sqrt(2.0)
-BUDGETS = {25: 68.7, 50: 69.8, 100: 69.5, 300: 72.2, 500: 77.5, 1000: 80.8, 3000: 81.4, 5000: 82.3}
-BY_C1 = {0.0: 94.6, 1.0: 69.5, 4.0: 64.1, 10.0: 66.5, 50.0: 64.9}  # in units of sqrt 2, with c2 = sqrt 2
-BY_C2 = {1 / ROOT2: 94.0, 1.0: 94.6, 4.0: 93.3, 10.0: 92.8, 50.0: 92.8}  # in units of sqrt 2, with c1 = 0
+BUDGETS = {
+    25: (68.7, 4.9),
+    50: (69.8, 5.6),
+    100: (69.5, 8.0),
+    300: (72.2, 6.4),
+    500: (77.5, 6.0),
+    1000: (80.8, 6.8),
+    3000: (81.4, 6.5),
+    5000: (82.3, 6.1),
+}
+"""The published percentages of wins and ties by budget. UCT won the rest."""
+BY_C1 = {0.0: (94.6, 0.5), 1.0: (69.5, 8.0), 4.0: (64.1, 9.6), 10.0: (66.5, 10.0), 50.0: (64.9, 5.8)}
+"""By c1, in units of sqrt 2, with c2 = sqrt 2."""
+BY_C2 = {1 / ROOT2: (94.0, 0.9), 1.0: (94.6, 0.5), 4.0: (93.3, 1.1), 10.0: (92.8, 1.3), 50.0: (92.8, 2.7)}
+"""By c2, in units of sqrt 2, with c1 = 0."""
 NODES, POSITIONS = "nodes of the game tree", "distinct positions"
+MINI, UCT = "Mini AlphaGo", "UCT"
 ACCURACY, METRIC, RECIPE = "accuracy of the network", "accuracy", "goldberg-ishay-connect3"
 
 
@@ -87,6 +100,16 @@ def wins_key(label: str) -> str:
     return f"{label}: wins"
 
 
+def draws_key(label: str) -> str:
+    """How often neither wins."""
+    return f"{label}: draws"
+
+
+def converged_key(player: str) -> str:
+    """The value of the first position for the first player, who wins it, after the last iteration."""
+    return f"{player}: value of the root at the end"
+
+
 def count_nodes(game: Game) -> tuple[int, int]:
     """The nodes of the game tree, one per line of moves, and the distinct positions."""
     nodes = solved(game, "first").nodes
@@ -125,8 +148,8 @@ def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
     name, budget = f"convergence-{repeat}", max(scale.budgets, default=scale.budget)
     every = max(budget // 200, 1)
     players = {
-        "Mini AlphaGo": trained(f"cnn-{repeat}", f"simulations={budget},{_rule(ROOT2, ROOT2)}"),
-        "UCT": spec(f"mcts:simulations={budget},c={ROOT2:.6g}"),
+        MINI: trained(f"cnn-{repeat}", f"simulations={budget},{_rule(ROOT2, ROOT2)}"),
+        UCT: spec(f"mcts:simulations={budget},c={ROOT2:.6g}"),
     }
 
     def measure(place: Place) -> Outcome:
@@ -137,21 +160,17 @@ def _convergence(scale: MiniScale, seed: int, repeat: int) -> Measurement:
         for label, made in players.items():
             traced = trace(made(game, place), states, jax.random.key(part_seed(seed, repeat, label)), every=every)
             series[label] = _mean_curve(traced)
-            found.append(average(_converged(label), traced.values[-1, :, 0], "value"))
+            found.append(average(converged_key(label), traced.values[-1, :, 0], "value"))
         return Outcome(tuple(found), series)
 
     return Measurement(
         name=name,
-        keys=tuple(map(_converged, players)),
+        keys=tuple(map(converged_key, players)),
         measure=measure,
         seed=repeat,
         needs=(f"cnn-{repeat}",),
         cost=5.0,
     )
-
-
-def _converged(label: str) -> str:
-    return f"{label}: value of the root at the end"
 
 
 def _mean_curve(traced: Trace) -> Series:
@@ -214,7 +233,7 @@ def _enumeration(scale: MiniScale) -> Measurement:
 
 
 def _match(scale: MiniScale, seed: int, repeat: int, row: Row, *, listing: bool = False) -> MatchPart:
-    keys = (wins_key(row.label), f"{row.label}: draws")
+    keys = (wins_key(row.label), draws_key(row.label))
 
     def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
         tally = Tally(records, names[0])
