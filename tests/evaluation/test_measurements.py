@@ -100,6 +100,38 @@ def test_a_policy_is_drawn_on_the_cells_where_moves_end() -> None:
     assert [float(bar) for bar in bars] == pytest.approx([0.75 * 288, 0.25 * 288])
 
 
+def test_no_text_of_a_board_overlaps_another_or_leaves_the_picture() -> None:
+    """Measured with the metrics of DejaVu Sans, which is wider than most sans-serif fonts."""
+    textpath = pytest.importorskip("matplotlib.textpath")
+    session = Session.from_moves(TICTACTOE, "a3 b2")
+    for caption in (
+        "O saves the game at the bottom left",
+        "az:tictactoe,simulations=64",
+        "MCTS(1000) AGAINST MCTS(2000)",
+    ):
+        root = ElementTree.fromstring(policy_svg(session, {0: 0.5, 8: 0.5}, [0.13, -0.81], caption=caption))
+        boxes = []
+        for one in root.iter("{http://www.w3.org/2000/svg}text"):
+            x, y, size = (float(one.get(name) or 0) for name in ("x", "y", "font-size"))
+            width = textpath.TextPath((0, 0), one.text, size=size, prop={"family": "DejaVu Sans"}).get_extents().x1
+            left = x - width / 2 if one.get("text-anchor") == "middle" else x
+            boxes.append((left, left + width, y - size / 2, y + size / 2))
+        right, bottom = float(root.get("width") or 0), float(root.get("height") or 0)
+        assert all(x0 >= 0 and x1 <= right and y0 >= 0 and y1 <= bottom for x0, x1, y0, y1 in boxes)
+        pairs = [(one, other) for index, one in enumerate(boxes) for other in boxes[:index]]
+        assert pairs and not any(a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3] for a, b in pairs)
+
+
+def test_a_board_says_who_is_to_move() -> None:
+    moves = "a1 a2 b1 b2 c1"  # X wins
+    session, shown = Session.from_moves(TICTACTOE, moves), []
+    for ply in range(6):
+        root = ElementTree.fromstring(policy_svg(session.at(ply), {}))
+        shown.append([one.text for one in root.iter("{http://www.w3.org/2000/svg}text")])
+    first, second = ["Seat 1 (X) to move"], ["Seat 2 (O) to move"]
+    assert shown == [first, second, first, second, first, []]
+
+
 def test_moves_that_end_on_the_same_cell_add_up() -> None:
     session = Session.from_moves(games.make("chinese-checkers"), "")
     legal = np.flatnonzero(session.legal).tolist()
@@ -112,7 +144,7 @@ def test_a_game_without_cells_lists_its_moves() -> None:
     action = int(np.flatnonzero(session.legal)[0])
     svg = policy_svg(session, {action: 1.0}, [0.25, -1.0, 0.0])
     ElementTree.fromstring(svg)
-    assert "100%" in svg and "seat 1 +0.25" in svg
+    assert "100%" in svg and "seat 1 +0.25" in svg and svg.lower().count("to move") == 1
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -217,6 +217,7 @@ STUDY = Study(
             y="best moves named, % of positions",
             curves=(Curve("network", (("end", ACCURACY),)),),
             joined=False,
+            y_range=PERCENT,
         ),
         Figure(
             name="size",
