@@ -65,6 +65,11 @@ def lineup(*players: MakePlayer) -> Lineup:
     return lambda game, place: [make(game, place) for make in players]
 
 
+def spaced(index: int, count: int, length: int) -> int:
+    """The place in a sequence of this length of number `index` of `count` evenly spaced ones, counted from 0."""
+    return round(index * (length - 1) / max(count - 1, 1))
+
+
 def version(part: str, index: int, count: int, options: str = "", *, player: str = "az", before: int = 0) -> MakePlayer:
     """A player with the weights of checkpoint number `index` of `count` evenly spaced ones, counted from 0.
 
@@ -74,7 +79,7 @@ def version(part: str, index: int, count: int, options: str = "", *, player: str
 
     def made(game: Game, place: Place) -> Player:
         known = steps(place, part)
-        step = known[max(round(index * (len(known) - 1) / max(count - 1, 1)) - before, 0)]
+        step = known[max(spaced(index, count, len(known)) - before, 0)]
         found: Any = trained(part, options, player=player, step=str(step))(game, place)
         return replace(found, name=",".join(filter(None, [name, options])))
 

@@ -1,7 +1,8 @@
 """The arena: networks in training as players, and the gate that decides which one plays.
 
-With a gate, a new network takes part in self-play only after it has beaten the champion. Games start from varied
-openings, each played in every seating; a repeated game counts once.
+With a gate, a new network takes part in self-play only after it has beaten the champion. Every opening is played in
+every seating, and a repeated game counts once. Games differ by their openings, by sampled first moves, or by both.
+Axis letters: B positions.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from tabia.core import elo
 from tabia.evaluation.match import Match, PlayedMatch
 from tabia.evaluation.match import play as play_games
 from tabia.evaluation.results import match_result
+from tabia.games.game import Game, State
 from tabia.networks import Variables
 from tabia.players.network import NetworkPlayer
-from tabia.players.player import Player
+from tabia.players.player import Choice, Player, Sized
 from tabia.players.runs import Agent
 from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
 from tabia.players.tree_player import SearchPlayer
 from tabia.search import Gumbel, Search
+from tabia.search.result import sample
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
 from tabia.training.selfplay import play
@@ -58,6 +62,7 @@ def _gumbel_search(plan: Plan, simulations: int) -> Search:
         rule=Gumbel(considered_actions=settings.considered_actions, gumbel_scale=0.0),
         simulations=simulations,
         winning_moves_first=settings.winning_moves_first,
+        random_ties=settings.ties == "random",
         proven_values=settings.proven_values,
     )
 
@@ -75,12 +80,56 @@ _SEARCHES = {"gumbel": _gumbel_search, "run": _run_search}
 _folded = jax.jit(lambda network, variables: network.prepare(network.fold(variables)), static_argnums=0)
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """A player whose first moves are sampled from its policy; later ones are its own choices."""
+
+    player: Player
+    plies: int  # moves of the game, opening included, that count as first
+
+    @property
+    def spec(self) -> str:
+        return self.player.spec
+
+    @property
+    def game(self) -> Game:
+        return self.player.game
+
+    def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
+        player_key, sample_key = jax.random.split(key)
+        choice = self.player.choose(states, player_key, ply)
+        assert choice.policy is not None and ply is not None  # of a search, in a match
+        sampled = sample(sample_key, choice.policy)
+        return choice._replace(actions=jnp.where(ply < self.plies, sampled, choice.actions))
+
+    def check_batch(self, batch: int) -> None:
+        """Refuse a batch that the inner player refuses."""
+        if isinstance(self.player, Sized):
+            self.player.check_batch(batch)
+
+
+def with_sampling(plan: Plan, player: Player) -> Player:
+    """The player as it plays in the gate: it samples the first moves if the run wants that."""
+    return Sampling(player, plan.gate_plies) if plan.gate_plies else player
+
+
 def play_match(
-    plan: Plan, one: Player, other: Player, games: int, seed: int, test: tuple[float, float, float, float] | None = None
+    plan: Plan, one: Player, other: Player, seed: int, test: tuple[float, float, float, float] | None = None
 ) -> PlayedMatch:
-    """A match from varied openings, each in every seating."""
+    """The match of a gate: each opening in every seating."""
+    settings = plan.config.gate
+    opening_moves = None if settings.opening_moves < 0 else settings.opening_moves
+    match = Match(
+        game=plan.game,
+        players=(with_sampling(plan, one), with_sampling(plan, other)),
+        games=settings.games,
+        opening_moves=opening_moves,
+        seed=seed,
+        batch=TOGETHER,
+        test=test,
+    )
     try:
-        return play_games(Match(plan.game, (one, other), games, seed=seed, batch=TOGETHER, test=test))
+        return play_games(match)
     except PlayerError as error:
         raise TrainingError(f"{error} {DIVERGED}") from None
 
@@ -111,7 +160,7 @@ def run_gate(plan: Plan, state: State, counters: Counters) -> tuple[State, Verdi
     latest = make_player(plan, state.train_state.ema, simulations, "challenger", search=settings.search)
     champion = make_player(plan, state.champion, simulations, "champion", search=settings.search)
     test = (0.0, elo.difference(settings.threshold), _ALPHA, _ALPHA) if settings.kind == "sequential" else None
-    played = play_match(plan, latest, champion, settings.games, seed=counters.iteration, test=test)
+    played = play_match(plan, latest, champion, seed=counters.iteration, test=test)
     result = match_result(plan.game, played.records)
     side = next(side for side in result.players if side.name == "challenger")
     passed = {

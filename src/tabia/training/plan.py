@@ -99,6 +99,12 @@ class Plan:
         """Positions that must be ready before learning starts."""
         return self.config.replay.min_positions or 4 * self.config.learner.batch_size
 
+    @property
+    def gate_plies(self) -> int:
+        """The moves of a game that the gate samples, opening included; seats are taken to move in turn."""
+        seats = self.game.num_players if self.config.selfplay.temperature_by == "seat" else 1
+        return self.config.gate.temperature_moves * seats
+
     def check(self) -> None:
         """Refuse settings that do not fit the game, at any stage of the schedule."""
         names = [board.game.id for board in self.boards]
@@ -127,6 +133,7 @@ class Plan:
                 f"selfplay.opening_moves={config.selfplay.opening_moves}: games of {game.id} have at most "
                 f"{game.max_moves} moves."
             )
+        self._check_gate()
         if config.selfplay.whole_games and config.selfplay.plies < game.max_moves:
             raise TrainingError(
                 f"selfplay.whole_games: a game of {game.id} can take {game.max_moves} moves, more than "
@@ -152,6 +159,19 @@ class Plan:
             )
         if not config.is_supervised:
             self._check_replay(iterations)
+
+    def _check_gate(self) -> None:
+        """Refuse openings of the gate that end the game, or that leave no move to sample."""
+        gate, longest = self.config.gate, self.game.max_moves
+        if gate.opening_moves >= longest:
+            raise TrainingError(
+                f"gate.opening_moves={gate.opening_moves}: games of {self.game.id} have at most {longest} moves."
+            )
+        if 0 < self.gate_plies <= gate.opening_moves:
+            raise TrainingError(
+                f"gate.temperature_moves={gate.temperature_moves} samples no move, because the first "
+                f"{gate.opening_moves} moves are random. Lower gate.opening_moves, or raise gate.temperature_moves."
+            )
 
     def _check_replay(self, iterations: int) -> None:
         """Refuse a replay buffer smaller than a batch, or one that does not fill before the run ends."""

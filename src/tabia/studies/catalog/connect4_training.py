@@ -318,9 +318,9 @@ STUDY = Study(
         "values from 0 to 1, and an untried move has the lowest value. The thesis trained on ten processes and an RTX "
         "3060 Ti, so minutes compare machines and programs, not algorithms. Our recipe "
         "trained while other programs used the same GPU.",
-        "The runs on this page were trained before the recipe had `selfplay.whole_games`: 36 moves in each of 80 games "
-        "per iteration, and the next game started at once. So about 100 games ended per iteration, and the two runs have "
-        "12,533 and 12,640 games instead of 10,000. The number of updates is the published one.",
+        "The runs on this page were trained before the recipe had `selfplay.whole_games`: 36 moves in each of 80 lanes "
+        "per iteration, in which the next game started at once. So about 100 games ended per iteration, and the two "
+        "runs have 12,533 and 12,640 games instead of 10,000. The number of updates is the published one.",
         "Moving second, the agent wins more often here than in the thesis, most of all against MCTS(1200). Two matches "
         "look for the reason in what the thesis does not say: noise at the root of the agent's search, as in "
         "self-play, and opponents that keep their tree from move to move. "

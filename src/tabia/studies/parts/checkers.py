@@ -1,4 +1,8 @@
-"""Runs and matches of the study of three-player Chinese checkers (Schulte 2021); `checkers_positions` has the rest."""
+"""Runs and matches of the study of three-player Chinese checkers (Schulte 2021).
+
+`checkers_versions` has the accepted versions, `checkers_seats` the matches of sections 9.4 and 9.6, and
+`checkers_positions` what the network thinks of positions.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,8 @@ VARIANTS: dict[str, tuple[tuple[str, Any], ...]] = {
 """Changes of the recipe; its c is 10, which is 15 on Schulte's scale of scores."""
 VARIANT_ITERATIONS = 14
 """How long the other variants train: the games of the Initialize agent and ten sessions."""
+AS_TRAINED = (("search.ties", "first"), ("gate.opening_moves", -1), ("gate.temperature_moves", 0))
+"""What the first seed was trained with; the recipe follows the thesis in these settings since then."""
 VERSIONS_ONLY = (("checkpoints.every", 1_000_000),)
 """A checkpoint is 400 MiB, most of it the optimizer and the replay buffer, and only accepted versions are measured."""
 VERSIONS = 5  # evenly spaced over training, of which the first is the untrained network
@@ -41,8 +47,14 @@ class CheckersScale(Scale):
     simulations: int = 200
     versions: tuple[int, ...] = tuple(range(VERSIONS))
     variants: tuple[str, ...] = tuple(VARIANTS)
+    sessions: tuple[int, ...] = (1, 2)  # after which accepted versions are counted
     changes: tuple[tuple[str, Any], ...] = ()
     tiny: bool = False
+
+    @property
+    def seats(self) -> int:
+        """The seats of the game."""
+        return 2 if self.tiny else SEATS
 
 
 def score_key(kind: str, index: int) -> str:
@@ -55,13 +67,6 @@ def points_key(kind: str, index: int, alone: bool) -> str:
 
 def slug(text: str) -> str:
     return text.lower().replace(" ", "-")
-
-
-def seat_key(kind: str, seat: int) -> str:
-    return f"{kind}, seat {seat + 1}: points"
-
-
-SEARCH_SCORE, SEARCH_ALONE = "agent against network: score", "agent against network, alone: points"
 
 
 def _accepted(lines: Lines) -> tuple[Estimate, ...]:
@@ -94,8 +99,8 @@ def training(scale: CheckersScale, seed: int, repeat: int, variant: str) -> Trai
         name=f"train-{slug(variant)}-{repeat}",
         recipe=TINY_RECIPE if scale.tiny else RECIPE,
         run_seed=part_seed(seed, repeat, "train"),
-        changes=TINY if scale.tiny else (*VERSIONS_ONLY, *scale.changes, *_changes(variant)),
-        curves=("loss_policy", "loss_value", "game_length"),
+        changes=TINY if scale.tiny else (*VERSIONS_ONLY, *AS_TRAINED, *scale.changes, *_changes(variant)),
+        curves=("loss_policy", "loss_value", "game_length", "gate_passed"),
         keys=(*counts, length_key(variant)),
         measure=_lengths(variant),
         seed=repeat,
@@ -108,7 +113,7 @@ def _changes(variant: str) -> tuple[tuple[str, Any], ...]:
     return (*VARIANTS[variant], *shorter)
 
 
-def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None, *, before: int = 0) -> MakePlayer:
+def player_of(scale: CheckersScale, run: str, kind: str, index: int | None = None, *, before: int = 0) -> MakePlayer:
     """A version of a run, with search or without; the first two moves of every player are random."""
     options = _search(scale) if kind == "agent" else ""
     if index is None:
@@ -117,7 +122,7 @@ def _player(scale: CheckersScale, run: str, kind: str, index: int | None = None,
 
 
 def _search(scale: CheckersScale) -> str:
-    rule = "rule=puct,c=10,own_visit=false,untried_value=lowest,cut_loops=true"
+    rule = "rule=puct,c=10,own_visit=false,untried_value=lowest,cut_loops=true,ties=random"
     return TINY_SEARCH if scale.tiny else f"simulations={scale.simulations},{rule},winning_moves_first=false"
 
 
@@ -125,7 +130,7 @@ def game_id(scale: CheckersScale) -> str:
     return "tictactoe" if scale.tiny else "chinese-checkers"
 
 
-def _opponent(scale: CheckersScale) -> MakePlayer:
+def opponent(scale: CheckersScale) -> MakePlayer:
     return spec("random" if scale.tiny else GREEDY)
 
 
@@ -137,14 +142,14 @@ def points(records: Sequence[Record], player: str, alone: bool) -> list[float]:
 
 def against_greedy(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
     keys = (score_key(kind, index), points_key(kind, index, True), points_key(kind, index, False))
-    return _match(
+    return match_part(
         scale,
         seed,
         repeat,
         name=f"{kind}-{index}-against-greedy",
         keys=keys,
         measure=_score_and_points(keys),
-        players=(_player(scale, f"train-published-{repeat}", kind, index), _opponent(scale)),
+        players=(player_of(scale, f"train-published-{repeat}", kind, index), opponent(scale)),
         games=scale.games if kind == "agent" else scale.network_games,
     )
 
@@ -168,55 +173,15 @@ def previous_keys(kind: str, index: int) -> tuple[str, str, str]:
 def against_previous(scale: CheckersScale, seed: int, repeat: int, kind: str, index: int) -> MatchPart:
     """A version against the one accepted just before it (9.1), not against the one before it among `VERSIONS`."""
     run = f"train-published-{repeat}"
-    return _match(
+    return match_part(
         scale,
         seed,
         repeat,
         name=f"{kind}-{index}-against-previous",
         keys=previous_keys(kind, index),
         measure=_score_and_points(previous_keys(kind, index)),
-        players=(_player(scale, run, kind, index), _player(scale, run, kind, index, before=1)),
+        players=(player_of(scale, run, kind, index), player_of(scale, run, kind, index, before=1)),
         games=scale.games if kind == "agent" else scale.network_games,
-    )
-
-
-def search_against_network(scale: CheckersScale, seed: int, repeat: int) -> MatchPart:
-    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
-        alone = points(records, names[0], True)
-        return Outcome((score(SEARCH_SCORE, game, records, names[0]), average(SEARCH_ALONE, alone, "points")))
-
-    run = f"train-published-{repeat}"
-    return _match(
-        scale,
-        seed,
-        repeat,
-        name="agent-against-network",
-        keys=(SEARCH_SCORE, SEARCH_ALONE),
-        measure=measure,
-        players=(_player(scale, run, "agent"), _player(scale, run, "network")),
-        games=scale.games,
-    )
-
-
-def seats(scale: CheckersScale, seed: int, repeat: int, kind: str) -> MatchPart:
-    """Points by seat in games of one player against itself."""
-    keys = tuple(seat_key(kind, seat) for seat in range(SEATS))
-
-    def measure(game: Game, records: Sequence[Record], names: Sequence[str]) -> Outcome:
-        return Outcome(
-            tuple(average(key, [record.scores[seat] for record in records], "points") for seat, key in enumerate(keys))
-        )
-
-    player = _opponent(scale) if kind == GREEDY else _player(scale, f"train-published-{repeat}", kind)
-    return _match(
-        scale,
-        seed,
-        repeat,
-        name=f"seats-{kind}",
-        keys=keys,
-        measure=measure,
-        players=(player,) * SEATS,
-        games=scale.network_games,
     )
 
 
@@ -231,7 +196,7 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
         return Outcome((score(variant_key(variant), game, records, names[0]),))
 
     other = f"train-{slug(variant)}-{repeat}"
-    return _match(
+    return match_part(
         scale,
         seed,
         repeat,
@@ -239,7 +204,7 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
         keys=(variant_key(variant),),
         measure=measure,
         players=(
-            _player(scale, other, "agent"),
+            player_of(scale, other, "agent"),
             until(f"train-published-{repeat}", VARIANT_ITERATIONS, _search(scale)),
         ),
         games=scale.games,
@@ -247,7 +212,7 @@ def final_match(scale: CheckersScale, seed: int, repeat: int, variant: str) -> M
     )
 
 
-def _match(
+def match_part(
     scale: CheckersScale,
     seed: int,
     repeat: int,
@@ -258,7 +223,10 @@ def _match(
     players: tuple[MakePlayer, ...],
     games: int,
     needs: tuple[str, ...] = (),
+    games_of: str = "",
+    run: bool = True,
 ) -> MatchPart:
+    """A match; `games_of` is the match with the same games, and `run` whether networks of the run play."""
     return MatchPart(
         name=f"{name}-{repeat}",
         keys=keys,
@@ -266,9 +234,9 @@ def _match(
         players=players,
         games=games,
         measure=measure,
-        match_seed=part_seed(seed, repeat, name),
+        match_seed=part_seed(seed, repeat, games_of or name),
         opening_moves=2 if scale.tiny else 2 * SEATS,  # two random moves each
         seed=repeat,
-        needs=(f"train-published-{repeat}", *needs),
+        needs=(f"train-published-{repeat}",) * run + needs,
         cost=2.0,
     )

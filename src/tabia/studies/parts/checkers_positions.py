@@ -19,11 +19,12 @@ from tabia.games.chinese_checkers import ChineseCheckers
 from tabia.games.session import Session
 from tabia.studies.estimates import Estimate, average, exact
 from tabia.studies.matches import RECORDS, trained
-from tabia.studies.part import Measurement, Outcome, Place
+from tabia.studies.part import Measurement, Outcome, Place, Series
 from tabia.studies.parts.checkers import SEATS, CheckersScale, game_id
 from tabia.studies.parts.pictures import board_pictures, evaluate
 from tabia.studies.trainings import steps
 
+ILLEGAL = "illegal share by version"
 FIRST_CHOICE, NEVER_TRIED = "opening: probability of the first choice", "opening: moves below 0.00001%"
 _MOST_GAMES = 100  # searched for examples
 _NEVER = 1e-7  # the pre-evaluation of the direct moves in the thesis
@@ -41,13 +42,31 @@ def illegal(scale: CheckersScale, seed: int, repeat: int) -> Measurement:
         game = make(game_id(scale))
         known = steps(place, run)
         players = [trained(run, player="network", step=str(step))(game, place) for step in (known[1], known[-1])]
-        found = [
-            average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
-            for key, player in zip(keys, players, strict=True)
-        ]
-        return Outcome(tuple(found))
+        return Outcome(tuple(_share(key, player, scale) for key, player in zip(keys, players, strict=True)))
 
     return Measurement(name=f"illegal-{repeat}", keys=keys, measure=measure, seed=repeat, needs=(run,), cost=2.0)
+
+
+def illegal_by_version(scale: CheckersScale, repeat: int) -> Measurement:
+    """The same share for every trained version, as in figure 9.5.70.
+
+    A part of its own, because results of `illegal` exist without the versions in between.
+    """
+    run = f"train-published-{repeat}"
+
+    def measure(place: Place) -> Outcome:
+        game, numbered = make(game_id(scale)), [step for step in steps(place, run) if step]
+        players = [trained(run, player="network", step=str(step))(game, place) for step in numbered]
+        shares = [_share(ILLEGAL, player, scale) for player in players]
+        values, low, high = zip(*((one.value, one.low, one.high) for one in shares), strict=True)
+        return Outcome(series={ILLEGAL: Series(tuple(map(float, range(1, len(shares) + 1))), values, low, high)})
+
+    return Measurement(name=f"illegal-by-version-{repeat}", keys=(), measure=measure, seed=repeat, needs=(run,), cost=5)
+
+
+def _share(key: str, player: Any, scale: CheckersScale) -> Estimate:
+    """The probability that a network gives to illegal moves, in four groups of games."""
+    return average(key, [_illegal_percent(player, scale.network_games // 4, number) for number in range(4)], "%")
 
 
 def _illegal_percent(player: Any, games: int, seed: int) -> float:

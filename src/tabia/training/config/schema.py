@@ -53,6 +53,8 @@ class SearchSettings:
     """PUCT: the value of moves not tried yet: 0, the game's lowest score (Schulte 2021), or the mean of the node."""
     own_visit: bool = True
     """PUCT: N counts the node's own evaluation, not only the visits of its moves; false in Schulte 2021."""
+    ties: str = one_of("first", "random")
+    """Which of equally good moves is taken, in the tree and at its end: the first, or any of them (Schulte 2021)."""
     winning_moves_first: bool = False
     """Give a leaf with an immediately winning move the value of that win; not for games of chance."""
     transpositions: bool = False
@@ -217,6 +219,10 @@ class GateSettings:
     every: int = bounded(20, 1, 1_000_000)
     """Iterations between two gates."""
     games: int = bounded(40, 2, 1_000_000)
+    opening_moves: int = bounded(-1, -1, 1_000_000)
+    """Random moves at the start of a game; -1: as few as give each round its own opening, but at least 4."""
+    temperature_moves: int = bounded(0, 0, 1_000_000)
+    """The first moves are sampled from the search's policy; counted by `selfplay.temperature_by`, opening included."""
     threshold: float = bounded(0.55, 0.0, 100.0)
     simulations: int = bounded(0, 0, 1_000_000)
     """Simulations per move of both sides; 0: as in self-play."""

@@ -127,13 +127,14 @@ def make_search(game: Game, network: Network, settings: SearchSettings, simulati
         transpositions=settings.transpositions,
         cut_loops=settings.cut_loops,
         reuse_nodes=simulations if settings.reuse_tree else 0,
+        random_ties=settings.ties == "random",
         proven_values=settings.proven_values,
     )
 
 
 @partial(jax.jit, static_argnums=0)
 def _begin(selfplay: SelfPlay, key: Array) -> Lanes:
-    return new_games(selfplay, key, all_opened=True)
+    return new_games(selfplay, key, all_opened=not selfplay.settings.whole_games)
 
 
 @partial(jax.jit, static_argnums=0)
