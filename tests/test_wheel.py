@@ -34,6 +34,12 @@ def test_it_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size < 60_000_000
 
 
+def test_the_repository_is_small() -> None:
+    listed = run("git", "ls-files", "-z", cwd=ROOT).split("\0")
+    sizes = [(ROOT / name).stat().st_size for name in listed if name and (ROOT / name).is_file()]
+    assert 1_000_000 < sum(sizes) < 58_000_000
+
+
 def test_it_holds_the_data_files_and_nothing_else(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     package = ROOT / "src" / "tabia"
