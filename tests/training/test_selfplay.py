@@ -362,7 +362,7 @@ def test_whole_games_are_played_once_per_call_and_lane(variables) -> None:
 
 
 def test_whole_games_need_enough_plies() -> None:
-    with pytest.raises(TrainingError, match="can take 9 moves, more than selfplay.plies=8. Set selfplay.plies=9"):
+    with pytest.raises(TrainingError, match=r"can take 9 moves, more than selfplay\.plies=8\. Set selfplay\.plies=9"):
         Plan(LIVELY.changed({"selfplay.whole_games": True, "selfplay.plies": 8})).check()
 
 

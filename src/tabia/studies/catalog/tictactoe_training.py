@@ -297,8 +297,8 @@ STUDY = Study(
         "ours, which leaves out the penalty on weights. Losses are those of the last of five epochs, as Keras reports "
         "them. Minutes compare machines and programs, not algorithms.",
         "The thesis measures one run. Runs differ: after 200 games, the five of this study draw 77% to 97%. In five "
-        "earlier runs, games continued from one update to the next, so that the first update saw no game of nine moves "
-        "and about 950 games ended in all. Their value loss at the end was 0.129 (0.089 to 0.192), which differed; with "
-        "50 whole games per update it holds.",
+        "earlier runs, games continued from one update to the next, so that the first update saw no game of nine "
+        "moves and about 950 games ended in all. Their value loss at the end was 0.129 (0.089 to 0.192), which "
+        "differed; with 50 whole games per update it holds.",
     ),
 )
