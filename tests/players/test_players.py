@@ -166,6 +166,21 @@ def test_players_that_differ_only_in_their_modifiers_share_one_program() -> None
     assert modifiers._modify._cache_size() == programs
 
 
+def test_only_the_first_plies_are_sampled() -> None:
+    """64 empty boards at two plies: before the limit the moves differ, from it on they are the best one."""
+    game = games.make("tictactoe")
+    states = starts(game, 64)
+    plain, first = (
+        players.make(f"network:untrained{options}", game) for options in ("", ",temperature=1,sampled_plies=3")
+    )
+    best = plain.choose(states, jax.random.key(1)).actions
+    early, late = (first.choose(states, jax.random.key(1), jnp.full(64, ply, jnp.int32)) for ply in (2, 3))
+    assert len(set(np.asarray(early.actions).tolist())) > 4
+    assert (late.actions == best).all()
+    with pytest.raises(players.PlayerError, match="the number of moves played"):
+        first.choose(states, jax.random.key(1))
+
+
 def test_epsilon_and_random_moves() -> None:
     game = games.make("connect3")
     states = starts(game, 4000)

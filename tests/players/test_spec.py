@@ -122,6 +122,7 @@ VALUES: list[Callable[[games.Game], players.Player]] = [
         game, runs.untrained(game, seed=3), rule=Puct(own_visit=False, dirichlet_fraction=0.1, base=100.0)
     ),
     lambda game: players.Modified(players.RandomPlayer(game), players.Habits(epsilon=0.5, random_moves=2)),
+    lambda game: players.Modified(players.RandomPlayer(game), players.Habits(epsilon=0.5, sampled_plies=3)),
 ]
 
 

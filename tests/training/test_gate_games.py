@@ -101,7 +101,7 @@ def test_moves_are_sampled_from_the_policy() -> None:
     Within four standard errors.
     """
     states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 4000))
-    player = arena.Sampling(FirstMove("one"), 2)
+    player = arena.with_sampling(plan(temperature_moves=2), FirstMove("one"))
     for ply in range(3):
         chosen = player.choose(states, jax.random.key(ply), jnp.full(4000, ply, jnp.int32))
         counts = Counter(np.asarray(chosen.actions).tolist())

@@ -23,6 +23,7 @@ class Habits(NamedTuple):
     temperature: float = 0.0  # samples from policy^(1 / temperature); 0: its own choice
     epsilon: float = 0.0  # the probability of a random move
     random_moves: int = 0  # the number of first moves played at random
+    sampled_plies: int = 0  # with a temperature: only before this ply of the game; 0: in the whole game
 
 
 NONE = Habits()
@@ -34,6 +35,7 @@ def read(options: Options) -> Habits:
         temperature=options.number("temperature", 0.0, low=0.0, high=100.0),
         epsilon=options.number("epsilon", 0.0, low=0.0, high=1.0),
         random_moves=options.whole("random_moves", 0, low=0, high=1_000_000),
+        sampled_plies=options.whole("sampled_plies", 0, low=0, high=1_000_000),
     )
 
 
@@ -57,7 +59,7 @@ class Modified:
 
     def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
         player_key, modify_key = jax.random.split(key)
-        if self.habits.random_moves and ply is None:
+        if (self.habits.random_moves or self.habits.sampled_plies) and ply is None:
             raise PlayerError(f"{self.spec} needs `ply`, the number of moves played, to know its first moves.")
         return self.modify(self.player.choose(states, player_key, ply), states, modify_key, ply)
 
@@ -78,9 +80,12 @@ def _modify(game: Game, habits: Habits, choice: Choice, states: State, key: Arra
     temperature_key, epsilon_key, action_key = jax.random.split(key, 3)
     actions, policy = choice.actions, choice.policy
     if policy is not None:
+        sampled = jnp.broadcast_to(jnp.asarray(habits.temperature > 0), actions.shape)
+        if ply is not None:
+            sampled &= (habits.sampled_plies == 0) | (ply < habits.sampled_plies)
         scaled = with_temperature(policy, habits.temperature)
-        actions = jnp.where(habits.temperature > 0, sample(temperature_key, scaled), actions)
-        policy = jnp.where(habits.temperature > 0, scaled, policy)
+        actions = jnp.where(sampled, sample(temperature_key, scaled), actions)
+        policy = jnp.where(sampled[:, None], scaled, policy)
     at_random = jax.random.uniform(epsilon_key, actions.shape) < habits.epsilon
     if ply is not None:
         at_random = at_random | (ply < habits.random_moves * game.num_players)

@@ -6,7 +6,7 @@
     file.py:Class:key=value,...        center.py:Center     a class in a Python file, which is run
     protocol:command,key=value,...     gtp:gnugo,level=10   an outside engine; the command is run
 
-Any player takes the modifiers `temperature`, `epsilon` and `random_moves`.
+Any player takes the modifiers `temperature`, `sampled_plies`, `epsilon` and `random_moves`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tabia.core.errors import TabiaError, did_you_mean
 from tabia.core.text import plain, quote
 from tabia.search.errors import SearchError
 
-MODIFIERS = ("temperature", "epsilon", "random_moves")
+MODIFIERS = ("temperature", "epsilon", "random_moves", "sampled_plies")
 """The options that every player takes."""
 RENAMED = {
     "finish": ("winning_moves_first",),

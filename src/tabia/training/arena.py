@@ -2,7 +2,6 @@
 
 With a gate, a new network takes part in self-play only after it has beaten the champion. Every opening is played in
 every seating, and a repeated game counts once. Games differ by their openings, by sampled first moves, or by both.
-Axis letters: B positions.
 """
 
 from __future__ import annotations
@@ -12,22 +11,20 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 from tabia.core import elo
 from tabia.evaluation.match import Match, PlayedMatch
 from tabia.evaluation.match import play as play_games
 from tabia.evaluation.results import match_result
-from tabia.games.game import Game, State
 from tabia.networks import Variables
+from tabia.players.modifiers import Habits, Modified
 from tabia.players.network import NetworkPlayer
-from tabia.players.player import Choice, Player, Sized
+from tabia.players.player import Player
 from tabia.players.runs import Agent
 from tabia.players.search import build_search
 from tabia.players.spec import PlayerError
 from tabia.players.tree_player import SearchPlayer
 from tabia.search import Gumbel, Search
-from tabia.search.result import sample
 from tabia.training.errors import DIVERGED, TrainingError
 from tabia.training.plan import Plan
 from tabia.training.selfplay import play
@@ -80,37 +77,11 @@ _SEARCHES = {"gumbel": _gumbel_search, "run": _run_search}
 _folded = jax.jit(lambda network, variables: network.prepare(network.fold(variables)), static_argnums=0)
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """A player whose first moves are sampled from its policy; later ones are its own choices."""
-
-    player: Player
-    plies: int  # moves of the game, opening included, that count as first
-
-    @property
-    def spec(self) -> str:
-        return self.player.spec
-
-    @property
-    def game(self) -> Game:
-        return self.player.game
-
-    def choose(self, states: State, key: Array, ply: Array | None = None) -> Choice:
-        player_key, sample_key = jax.random.split(key)
-        choice = self.player.choose(states, player_key, ply)
-        assert choice.policy is not None and ply is not None  # of a search, in a match
-        sampled = sample(sample_key, choice.policy)
-        return choice._replace(actions=jnp.where(ply < self.plies, sampled, choice.actions))
-
-    def check_batch(self, batch: int) -> None:
-        """Refuse a batch that the inner player refuses."""
-        if isinstance(self.player, Sized):
-            self.player.check_batch(batch)
-
-
 def with_sampling(plan: Plan, player: Player) -> Player:
     """The player as it plays in the gate: it samples the first moves if the run wants that."""
-    return Sampling(player, plan.gate_plies) if plan.gate_plies else player
+    if not plan.gate_plies:
+        return player
+    return Modified(player, Habits(temperature=1.0, sampled_plies=plan.gate_plies), name=player.spec)
 
 
 def play_match(
