@@ -18,7 +18,10 @@ for ply in range(9):
         action = max(free, key=lambda action: logits[0, action])
         print(f"The network plays {moves[action]} and expects {values[0, 0]:+.2f}.")
     else:
-        action = moves.index(input(f"Your move ({' '.join(moves[action] for action in free)}): "))
+        names = [moves[action] for action in free]
+        while (move := input(f"Your move ({' '.join(names)}): ").strip()) not in names:
+            print(f"{move!r} is not one of them.")
+        action = moves.index(move)
     cells[action, 0] = 1
     if any(cells[list(line), 0].all() for line in LINES):
         sys.exit("The network wins." if ply % 2 else "You win.")

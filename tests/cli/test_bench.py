@@ -143,8 +143,9 @@ def test_scaling_lists_the_plain_loop_first() -> None:
     assert rows[0].to_dict()["iteration"] == pytest.approx(2 * 4 * 64e-3)
 
 
-def test_first_move_refuses_an_unknown_agent() -> None:
-    result = CliRunner().invoke(app, ["bench", "first-move", "nobody"])
+@pytest.mark.parametrize("command", ["first-move", "moves"])
+def test_an_unknown_agent_is_refused(command: str) -> None:
+    result = CliRunner().invoke(app, ["bench", command, "nobody"])
     assert result.exit_code == 2 and "There is no agent 'nobody'. " in result.stderr
 
 

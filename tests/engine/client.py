@@ -7,13 +7,58 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
+import jax
+
 from tabia.engine import Console, GtpEngine, UciEngine
+from tabia.games.game import Game, State
+from tabia.players import PlayerError
+from tabia.players.player import Choice, Line, Reply
 
 Engine = GtpEngine | UciEngine
 SECONDS = 120.0  # far more than any answer takes, for loaded machines
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """The names of the programs that are compiled in this block, in any thread."""
+    names: list[str] = []
+    listening = [True]
+
+    def listen(event: str, _: float, **about: str | int) -> None:
+        if listening[0] and event.endswith("backend_compile_duration"):
+            names.append(str(about.get("fun_name")))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield names
+    listening[0] = False
+
+
+class Broken:
+    """A player that never has a move."""
+
+    spec = "broken"
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    def choose(self, states: State, key: jax.Array, ply: jax.Array | None = None) -> Choice:
+        raise PlayerError("broken has no move,\nas always.")
+
+
+class Outside(Broken):
+    """A player that needs the moves of a game, as an outside engine does."""
+
+    spec = "outside"
+
+    def follow(self, lines: Sequence[Line]) -> list[Reply]:
+        raise AssertionError
+
+    def difference(self, line: Line, seed: int) -> str:
+        raise AssertionError
 
 
 class _Sink(io.StringIO):

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 
@@ -14,8 +15,10 @@ from tabia.engine import Console, GtpEngine, clock, thinking
 from tabia.engine.gtp_rules import _count_area
 from tabia.games.protocols import gtp_game
 from tabia.games.session import Session
+from tabia.players import PlayerError
+from tabia.search import SearchError
 
-from .client import Client, transcript
+from .client import Broken, Client, Outside, compilations, transcript
 
 GAME = games.make("othello:size=4")
 SIMULATIONS = 256
@@ -158,8 +161,64 @@ def test_analysis_streams_until_the_next_command() -> None:
             moves = re.findall(r"info move (\S+) visits (\d+) winrate (\d+) prior (\d+) order (\d+) pv (\S+)", line)
             assert moves and all(move in ("B1", "A2", "D3", "C4") and move == first for move, *_, first in moves)
             assert [int(order) for *_, order, _ in moves] == list(range(len(moves)))
+            assert {int(prior) for _, _, _, prior, *_ in moves} == {2500}  # rollouts prefer none of the four moves
         visits = [sum(map(int, re.findall(r"visits (\d+)", line))) for line in seen]
         assert visits == sorted(visits) and visits[-1] == SIMULATIONS
+
+
+def broken(console: Console) -> GtpEngine:
+    return GtpEngine(Broken(GAME), gtp_game(GAME), console)
+
+
+def test_an_error_is_one_response() -> None:
+    lines = b"clear_board\n7 genmove b\n8 lz-analyze b\n9 kata-genmove_analyze b\nname\n"
+    reason = "broken has no move,\nas always."
+    assert transcript(broken, lines) == f"=\n\n?7 {reason}\n\n?8 {reason}\n\n?9 {reason}\n\n= Tabia\n\n"
+
+
+@pytest.mark.parametrize("command", ["lz-analyze b", "kata-genmove_analyze b"])
+def test_an_error_after_the_first_piece_ends_the_response(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, step = [0], thinking.Thinking.step
+
+    def fails(self: thinking.Thinking) -> bool:
+        steps[0] += 1
+        if steps[0] == 2:
+            raise SearchError("The network gave NaN.")
+        return step(self)
+
+    with Client(searching) as client:
+        client.ask("clear_board")
+        monkeypatch.setattr(thinking.Thinking, "step", fails)
+        assert client.ask(f"7 {command}") == "=7\nThe network gave NaN."
+        assert client.ask("name") == "= Tabia"
+
+
+def test_outside_engines_are_refused() -> None:
+    from typer.testing import CliRunner
+
+    from tabia.cli.main import app
+
+    with pytest.raises(PlayerError, match="outside is an engine itself"):
+        transcript(lambda console: GtpEngine(Outside(GAME), gtp_game(GAME), console), b"")
+    for spec in ("gtp:gtp-rhino", "uci:stockfish,nodes=1", "gnubg"):
+        shown = CliRunner().invoke(app, ["gtp", "othello:size=4", "--player", spec])
+        assert shown.exit_code == 2 and shown.stderr.startswith(f"tabia: {spec} is an engine itself;")
+
+
+@pytest.mark.parametrize("before", ["clear_board", "boardsize 4", "time_settings 60 0 0"])
+def test_genmove_compiles_nothing(before: str) -> None:
+    jax.clear_caches()
+    with Client(lambda console: engine(console, "mcts:simulations=24")) as client, compilations() as names:
+        assert client.ask(before) == "=" and names
+        names.clear()
+        client.ask("genmove b")
+        client.ask("kata-genmove_analyze w")
+        assert not names
+
+
+def test_an_illegal_move_is_reported_in_one_line() -> None:
+    with Client(engine) as client:
+        assert client.ask("play black A1") == "? illegal move: 'A1' is not legal here"
 
 
 def test_genmove_with_analysis_plays_its_move() -> None:

@@ -49,6 +49,15 @@ def test_lines_are_legal_games() -> None:
             session = session.play(action)  # raises if it is illegal
 
 
+def test_priors_are_those_of_the_network() -> None:
+    player, network = (players.make(spec, GAME) for spec in ("az:tictactoe,simulations=24", "network:tictactoe"))
+    states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], START.state)
+    expected = network.choose(states, START.key).policy
+    assert expected is not None
+    for move in finish(Thinking(player, START)).thought(lines=9).moves:
+        assert move.prior == pytest.approx(float(expected[0, move.action]), abs=1e-5)
+
+
 def test_bounds() -> None:
     player = players.make("mcts:simulations=24", GAME)
     assert finish(Thinking(player, START, Bounds(simulations=100))).simulations == 100

@@ -19,9 +19,11 @@ from tabia.engine import Console, UciEngine, thinking
 from tabia.games.game import State
 from tabia.games.protocols import ProtocolError, UciGame, uci_game
 from tabia.games.protocols.fen import state_from_fen
+from tabia.games.protocols.uci import Limits, parse_go
 from tabia.games.session import Session
+from tabia.players import PlayerError
 
-from .client import Client, transcript
+from .client import Broken, Client, Outside, compilations, transcript
 
 GAME = games.make("tictactoe")
 SIMULATIONS = 256
@@ -149,6 +151,50 @@ def test_stop_is_answered_at_once_and_an_infinite_search_waits_for_it() -> None:
         client.send("go infinite")  # the end of the input ends it too
 
 
+def test_nothing_is_compiled_after_readyok(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the limits, and if the player's own tree has another size."""
+    for size in ("FIRST_TREE", "ENDLESS_TREE"):
+        monkeypatch.setattr(thinking, size, 64)
+    with Client(lambda console: engine(console, "mcts:simulations=24")) as client, compilations() as names:
+        client.send("isready")
+        client.until("readyok")
+        assert names
+        names.clear()
+        for limits in ("", "nodes 1", "nodes 64", "depth 2", "movetime 1", "wtime 1000 btime 1000", "wtime -5"):
+            client.send("position startpos moves b2b2 a1a1", f"go {limits}")
+            client.until("bestmove")
+        client.send("setoption name MultiPV value 3", "go infinite", "stop")
+        client.until("bestmove")
+        assert not names
+
+
+def test_errors_are_reported_and_answered() -> None:
+    """A program waits for `readyok` and `bestmove`, whatever happens."""
+    lines = b"isready\nposition startpos\ngo nodes 5\ngo infinite\nquit\n"
+    answers = transcript(lambda console: UciEngine(Broken(GAME), Notation(GAME, "tictactoe"), console), lines)
+    reason = "info string broken has no move, as always."
+    assert answers.splitlines() == [reason, "readyok", reason, "bestmove (none)", reason, "bestmove (none)"]
+
+
+def test_outside_engines_are_refused() -> None:
+    with pytest.raises(PlayerError, match="outside is an engine itself"):
+        transcript(lambda console: UciEngine(Outside(GAME), Notation(GAME, "tictactoe"), console), b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "limits"),
+    [
+        ("go wtime -5 btime 100", Limits(wtime=0, btime=100)),
+        ("go movetime -1", Limits(movetime=0)),
+        ("go nodes -3 depth x", Limits(nodes=0)),
+        ("go nodes " + "9" * 5000, Limits()),
+    ],
+)
+def test_numbers_of_a_search(line: str, limits: Limits) -> None:
+    """A clock that has run out is negative, and is no missing clock."""
+    assert parse_go(line) == limits
+
+
 def test_moves_are_read_once() -> None:
     """Programs repeat all moves; only the new ones are played, and another game is not confused with it."""
     with Client(engine) as client:
@@ -262,6 +308,21 @@ def test_positions_have_the_legal_moves_of_python_chess() -> None:
             after = board.copy()
             after.push_uci(notation.text(action, session.state))
             assert int(session.play(action).legal.sum()) == after.legal_moves.count()
+
+
+@pytest.mark.long
+def test_no_program_of_chess_is_compiled_after_readyok() -> None:
+    game = games.make("pgx:chess")
+    player = players.make("mcts:simulations=8,rollout_moves=2", game)
+    with Client(lambda console: UciEngine(player, uci_game(game), console)) as client, compilations() as names:
+        client.send("isready")
+        client.until("readyok")
+        names.clear()
+        for text in FENS:
+            for limits in ("", "movetime 1", "nodes 20"):
+                client.send(f"position fen {text}", f"go {limits}")
+                client.until("bestmove")
+        assert not names
 
 
 @pytest.mark.long

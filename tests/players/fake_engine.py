@@ -81,8 +81,8 @@ def crashes_now(marker: str) -> bool:
 def genmove(mode: str, argument: str, board: Board, color: str, asked: int) -> None:
     if mode == "crash-once" and asked == 2 and crashes_now(argument):
         sys.exit(3)
-    if mode in ("illegal", "resign"):
-        answer({"illegal": "A1", "resign": "resign"}[mode])
+    if mode in ("illegal", "nameless", "resign"):
+        answer("resign" if mode == "resign" else "A1")
         return
     if mode not in ("good", "crash-once", "refuse", "eof", "chatter"):
         misbehave(mode)
@@ -124,7 +124,8 @@ def main(mode: str = "good", argument: str = "") -> None:
             asked += 1
             genmove(mode, argument, board, words[0][0], asked)
         else:
-            answer({"name": "Fake", "version": "1.0"}.get(command, ""))
+            known = {} if mode == "nameless" else {"name": "Fake", "version": "1.0"}
+            answer(known.get(command, ""))
     if mode == "eof":
         time.sleep(600)  # does not end with its input
 

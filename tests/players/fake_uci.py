@@ -3,7 +3,7 @@
 import sys
 import time
 
-ANSWERS = {"illegal": "bestmove a1a5", "none": "bestmove (none)", "good": "bestmove a2a3"}
+ANSWERS = {"illegal": "bestmove a1a5", "none": "bestmove (none)", "good": "bestmove a2a3", "levels": "bestmove a2a3"}
 
 
 def main(mode: str = "good") -> None:
@@ -13,6 +13,8 @@ def main(mode: str = "good") -> None:
             print("id name Fake 1.0")
             if mode != "no-variants":
                 print("option name UCI_Variant type combo default chess var chess var gardner")
+            if mode == "levels":
+                print("option name Skill Level type spin default 20 min -20 max 20")
             print("uciok", flush=True)
         elif command == "isready":
             print("readyok", flush=True)

@@ -127,6 +127,12 @@ def _limit(reason: str) -> int:
     return 3 if "did not answer" in reason else 60
 
 
+def test_an_engine_without_a_name_is_called_by_its_program(make: Callable[[str], EnginePlayer]) -> None:
+    player = make(gtp("nameless"))
+    assert player.identity == Path(sys.executable).name
+    assert match(player, 1).incidents[0].reason.startswith(f"{player.identity} played 'A1'")
+
+
 def test_a_crash_is_followed_by_a_restart(make: Callable[[str], EnginePlayer], tmp_path: Path) -> None:
     played = match(make(gtp("crash-once", str(tmp_path / "crashed"), options="processes=1")), 2)
     assert (tmp_path / "crashed").exists()
@@ -186,12 +192,19 @@ def test_a_player_that_cannot_play_is_refused_in_one_line(spec: str, reason: str
         ("no-variants", "nodes=1", "plays only chess; it has no option UCI_Variant"),
         ("good", "nodes=1,variant=atomic", "does not play the variant 'atomic'"),
         ("good", "nodes=1,level=3", "has no option 'Skill Level'"),
+        ("levels", "nodes=1,level=21", "takes 'Skill Level' from -20 to 20, not 21"),
+        ("levels", "nodes=1,level=-21", "takes 'Skill Level' from -20 to 20, not -21"),
         ("good", "timeout=1", "needs a limit per move: nodes=1000"),
     ],
 )
 def test_a_uci_engine_that_cannot_play_is_refused(mode: str, options: str, reason: str) -> None:
     with pytest.raises(PlayerError, match=reason):
         players.make(f"uci:{command('fake_uci.py', mode)},{options}", games.make(GARDNER))
+
+
+def test_a_level_within_the_range_is_set(make: Callable[[str, str], EnginePlayer]) -> None:
+    player = make(f"uci:{command('fake_uci.py', 'levels')},nodes=1,level=-20", GARDNER)
+    assert "> setoption name Skill Level value -20" in player._engines[0].process.transcript
 
 
 def test_gtp_engines_do_not_speak_uci() -> None:
@@ -282,10 +295,74 @@ def test_an_engine_ends_when_tabia_is_killed() -> None:
         assert re.search("fake_engine", Path(f"/proc/{pid}/cmdline").read_text())
         os.kill(tabia.pid, signal.SIGKILL)
         tabia.wait()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and runs(pid):
+    wait_until(lambda: not runs(pid))
+
+
+WRAPPER = """
+sleep 600 &
+echo $! > child.new
+{engine}
+sleep 600
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_an_engine_started_ends_with_tabia(number: signal.Signals, tmp_path: Path) -> None:
+    """A script with children, of which none ends with its input."""
+    script = tmp_path / "wrapper.sh"
+    engine = f"mv child.new child; {command('fake_engine.py', 'hang')}"
+    script.write_text(WRAPPER.format(engine=engine), encoding="utf-8")
+    words = ["analyze", OTHELLO, "--player", f"gtp:sh {script},timeout=600"]
+    with subprocess.Popen([sys.executable, "-m", "tabia", *words], cwd=tmp_path, stdout=subprocess.PIPE) as tabia:
+        wait_until((tmp_path / "child").exists)
+        group = os.getpgid(int((tmp_path / "child").read_text()))
+        tabia.send_signal(number)
+        assert tabia.wait(120) == (-number if number == signal.SIGKILL else 128 + number)
+    wait_until(lambda: not any(runs(pid) for pid in members(group)))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert not runs(pid)
+
+
+def members(group: int) -> list[int]:
+    """The processes of a process group."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "stat").read_text().rpartition(")")[2].split()[2] == str(group):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+WATCHED = """
+from tabia.players.engines import lifetime
+from tabia.players.engines.process import Command, EngineProcess
+engines = []
+for _ in range(2):
+    engines.append(EngineProcess(Command(("sh", "-c", "sleep 600 & echo $!; wait"))))
+    print(engines[-1].line(engines[-1].deadline()), flush=True)
+    if len(engines) == 1:
+        lifetime._watchers[-1]._process.kill()
+        lifetime._watchers[-1]._process.wait()
+input()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_another_process_watches_if_the_first_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", WATCHED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tabia:
+        assert tabia.stdout is not None
+        children = [int(tabia.stdout.readline()) for _ in range(2)]
+        assert all(runs(child) for child in children)
+        tabia.kill()
+    wait_until(lambda: not any(runs(child) for child in children))
 
 
 def runs(pid: int) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import itertools
 import json
+import re
 import runpy
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +21,7 @@ from typer.testing import CliRunner
 from tabia import games
 from tabia.cli.main import app
 from tabia.evaluation.onnx_check import TOLERANCE, compare
+from tabia.games.session import Session
 from tabia.networks.onnx_graph import to_onnx
 from tabia.players import onnx_export, runs
 
@@ -122,3 +127,30 @@ def test_example_plays_without_tabia_and_does_not_lose(tictactoe: Path, monkeypa
             runpy.run_path(str(EXAMPLE), run_name="__main__")
         except SystemExit as end:
             assert end.code == "The network wins."  # it was proven not to lose: docs/agents/tictactoe.md
+
+
+def test_example_asks_again_until_a_move_is_legal(
+    tictactoe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before each move an occupied cell, another word and nothing are entered; what is played is a legal game."""
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(tictactoe)])
+    game, accepted = games.make("tictactoe"), list[str]()
+    names = [game.move_name(action) for action in range(9)]
+
+    def answers() -> Iterator[str]:
+        prompt = yield ""
+        while True:
+            free = prompt[11:-3].split()
+            for wrong in [*(name for name in names if name not in free), "z9", ""]:
+                assert (yield wrong) == prompt
+            accepted.append(free[0])
+            prompt = yield free[0]
+
+    entered = answers()
+    next(entered)
+    monkeypatch.setattr(builtins, "input", entered.send)
+    with contextlib.suppress(SystemExit):
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    replies = re.findall(r"^The network plays (\S+)", capsys.readouterr().out, flags=re.MULTILINE)
+    played = [move for pair in itertools.zip_longest(accepted, replies) for move in pair if move]
+    assert Session.from_moves(game, " ".join(played)).over

@@ -49,10 +49,7 @@ class FirstMove:
 
 def run(names: Sequence[str] | None = None) -> Iterator[FirstMove]:
     """Measure these agents; by default all in the package."""
-    unknown = set(names or ()) - set(runs.shipped())
-    if unknown:
-        name = sorted(unknown)[0]
-        raise TabiaError(f"There is no agent {name!r}. {did_you_mean(name, runs.shipped())}")
+    check_known(names or ())
     import jax
 
     for name in names or runs.shipped():
@@ -60,6 +57,14 @@ def run(names: Sequence[str] | None = None) -> Iterator[FirstMove]:
         with tempfile.TemporaryDirectory() as cache:
             empty, warm = (_run_process(f"az:{name}", game, cache) for _ in range(2))
         yield FirstMove(agent=name, game=game, empty=empty, warm=warm, device=jax.default_backend())
+
+
+def check_known(names: Sequence[str]) -> None:
+    """Refuse names of agents that are not in the package; TabiaError lists those that are."""
+    unknown = set(names) - set(runs.shipped())
+    if unknown:
+        name = sorted(unknown)[0]
+        raise TabiaError(f"There is no agent {name!r}. {did_you_mean(name, runs.shipped())}")
 
 
 def _run_process(spec: str, game: str, cache: str) -> Timing:

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 from jax import Array
 
+from tabia.benchmarks.first_move import check_known
 from tabia.benchmarks.search import positions
 from tabia.games import make
 from tabia.games.game import State
@@ -64,6 +65,7 @@ def run(
     repeats: int = 7,
 ) -> Iterator[MovesSpeed]:
     """Measure each batch size and yield its rows."""
+    check_known([agent])
     game = make(read(agent).game)
     player = AlphaZeroPlayer(game, agent, simulations=simulations)
     search = AlphaZeroPlayer(game, player.agent, simulations=simulations, int8=True).search

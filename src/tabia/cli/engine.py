@@ -26,12 +26,13 @@ def gtp(game_id: GameId, player: Spec, seed: Seed = 0) -> None:
       [bold]tabia gtp othello --player az:othello,simulations=200[/]
       [bold]tabia gtp pgx:go_9x9 --player mcts:simulations=400[/]
     """
-    from tabia.engine import GtpEngine
+    from tabia.engine import GtpEngine, check_spec
     from tabia.games import make
     from tabia.games.protocols import gtp_game
     from tabia.players import make as make_player
 
     game = make(game_id)
+    check_spec(player)
     GtpEngine(make_player(player, game), gtp_game(game), _console(), seed=seed).run()
 
 
@@ -42,13 +43,14 @@ def uci(game_id: GameId, player: Spec, seed: Seed = 0) -> None:
       [bold]tabia uci pgx:gardner_chess --player mcts:simulations=400[/]
       [bold]tabia uci pgx:chess --player az:runs/chess@best,simulations=800[/]
     """
-    from tabia.engine import UciEngine
+    from tabia.engine import UciEngine, check_spec
     from tabia.games import make
     from tabia.games.protocols import uci_game
     from tabia.players import make as make_player
     from tabia.players.spec import parse
 
     game = make(game_id)
+    check_spec(player)
 
     def with_simulations(count: int) -> Player:
         spec = parse(player)

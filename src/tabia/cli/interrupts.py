@@ -6,7 +6,7 @@ of the signal to a pipe at once, and a thread that reads the pipe ends the proce
 (`on_interrupt`), prints one line and exits with 128 plus the number.
 
 Every exit is an `os._exit` after flushing, because an interpreter that finalizes while a compiled program runs in
-another thread crashes.
+another thread crashes. It ends the processes of outside engines first.
 """
 
 from __future__ import annotations
@@ -128,7 +128,15 @@ def _exit(status: int) -> NoReturn:
                 stream.flush()
         except (OSError, ValueError):  # the reader has closed it
             status = status or 1
+    _end_engines()
     os._exit(status)
+
+
+def _end_engines() -> None:
+    """End the processes of outside engines, if this command may have started any."""
+    engines = sys.modules.get("tabia.players.engines.lifetime")  # an import would take time, and may wait for a lock
+    if engines is not None and hasattr(engines, "end_all"):  # it may be half imported
+        engines.end_all()
 
 
 def _watch(pipe: int) -> None:
@@ -144,6 +152,7 @@ def _watch(pipe: int) -> None:
     last = threading.Thread(target=_give_up, args=(number, entries), daemon=True, name="giving up")
     last.start()
     last.join(_SECOND_SIGNAL)
+    _end_engines()
     os._exit(128 + number)
 
 

@@ -1,6 +1,8 @@
 """Tabia as an engine: other programs play against its players and analyze with them, by GTP or UCI.
 
 thinking.py  a player's search in pieces, so that `stop` is answered at once
+warm_up.py   what is compiled before a clock runs
+refusal.py   players that cannot serve as engines
 clock.py     how much of the time left a move may take
 console.py   lines of commands from a program, and lines of answers to it
 table.py     the position that a program has set up
@@ -12,6 +14,7 @@ uci.py       the Universal Chess Interface; uci_search.py its searches
 
 from tabia.engine.console import Console as Console
 from tabia.engine.gtp import GtpEngine as GtpEngine
+from tabia.engine.refusal import check_spec as check_spec
 from tabia.engine.thinking import Bounds as Bounds
 from tabia.engine.thinking import Thinking as Thinking
 from tabia.engine.uci import UciEngine as UciEngine

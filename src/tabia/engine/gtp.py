@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import tabia
 from tabia.core.errors import TabiaError
-from tabia.engine import gtp_analysis, gtp_rules
+from tabia.engine import gtp_analysis, gtp_rules, warm_up
 from tabia.engine.clock import GtpClocks
 from tabia.engine.console import Console
+from tabia.engine.refusal import check_player
 from tabia.engine.table import Table
-from tabia.engine.thinking import Bounds, Thinking, Thought
+from tabia.engine.thinking import ENDLESS, Bounds, Thinking, Thought
 from tabia.games.protocols.gtp import COLORS, Command, GtpGame, Response, parse_color, parse_command
 from tabia.games.protocols.notation import ProtocolError
 from tabia.players import Player
@@ -28,7 +30,10 @@ class GtpEngine:
     """Answers the commands of one program until it quits."""
 
     def __init__(self, player: Player, notation: GtpGame, console: Console, *, seed: int = 0) -> None:
+        check_player(player)
         self.player, self.notation, self.console = player, notation, console
+        self._is_ready = False
+        self._is_open = False  # whether a response has begun that must still be ended
         self.table = Table(notation, seed=seed)
         self._left_out: set[int] = set()  # plies of passes that the program did not send
         self._clocks = GtpClocks()
@@ -82,7 +87,20 @@ class GtpEngine:
             text, ok = self._text(command), True
         except TabiaError as error:
             text, ok = str(error), False
+        if self._is_open:  # an analysis failed after its first lines: a response has only one mark
+            self._end(" ".join(text.split()))
+            return
         self.console.write(str(Response(text, ok, command.id)).removesuffix("\n"))
+
+    def _begin(self, command: Command) -> None:
+        """Begin a response whose lines come one by one."""
+        self.console.write(f"={'' if command.id is None else command.id}")
+        self._is_open = True
+
+    def _end(self, last: str = "") -> None:
+        """End it, after a last line."""
+        self._is_open = False
+        self.console.write(f"{last}\n" if last else "")
 
     def _text(self, command: Command) -> str:
         if command.name == "quit":
@@ -105,7 +123,15 @@ class GtpEngine:
         self.table.clear()
         self._left_out.clear()
         self._clocks.restart()
+        self._prepare()
         return ""
+
+    def _prepare(self) -> None:
+        """Compile the player's search before its clock runs; every program sends one of the commands that call this."""
+        if not self._is_ready:
+            self._is_ready = True
+            with suppress(TabiaError):  # `genmove` reports it
+                warm_up.searches(self.player, self.notation)
 
     def _komi(self, arguments: tuple[str, ...]) -> str:
         komi = self.notation.komi
@@ -131,7 +157,7 @@ class GtpEngine:
             self.table.play(vertex)
         except TabiaError as error:
             self._take_back(before.ply)
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].rstrip(":")  # without the board
             raise ProtocolError(f"illegal move: {reason}") from None
         return ""
 
@@ -164,6 +190,7 @@ class GtpEngine:
     def _time_settings(self, arguments: tuple[str, ...]) -> str:
         main, extra, stones = _numbers(arguments, 3, "main time, byo-yomi time and byo-yomi stones")
         self._clocks.settings(main, extra, int(stones))
+        self._prepare()
         return ""
 
     def _time_left(self, arguments: tuple[str, ...]) -> str:
@@ -201,33 +228,34 @@ class GtpEngine:
 
     def _analyze(self, command: Command) -> None:
         """Analyze until the next command comes."""
+        self._stream(command, self._asked(command), ENDLESS, until_input=True)
+        self.console.peek()  # a finished analysis also lasts until the next command
+        self._end()
+
+    def _genmove_analyze(self, command: Command) -> None:
+        """Choose a move like genmove, and show what the player thinks of it meanwhile."""
+        asked = self._asked(command)
+        thought = self._stream(command, asked, Bounds(seconds=self._clocks.seconds(asked.seat)), until_input=False)
+        text = self.table.text(thought.action)
+        self.table.play_action(thought.action)
+        self._end(f"play {text}")
+
+    def _asked(self, command: Command) -> gtp_analysis.Asked:
         session = self.table.session
         asked = gtp_analysis.parse(command.arguments, session.mover)
         if session.over:
             raise ProtocolError("the game is over")
-        self._give_turn(asked.seat)
-        self.console.write(f"={'' if command.id is None else command.id}")
-        self._stream(command.name, asked, Bounds(endless=True), until_input=True)
-        self.console.peek()  # a finished analysis also lasts until the next command
-        self.console.write("")
+        return asked
 
-    def _genmove_analyze(self, command: Command) -> None:
-        """Choose a move like genmove, and show what the player thinks of it meanwhile."""
-        asked = gtp_analysis.parse(command.arguments, self.table.session.mover)
-        if self.table.session.over:
-            raise ProtocolError("the game is over")
-        self._give_turn(asked.seat)
-        self.console.write(f"={'' if command.id is None else command.id}")
-        shown = gtp_analysis.GENMOVES[command.name]
-        thought = self._stream(shown, asked, Bounds(seconds=self._clocks.seconds(asked.seat)), until_input=False)
-        text = self.table.text(thought.action)
-        self.table.play_action(thought.action)
-        self.console.write(f"play {text}\n")
-
-    def _stream(self, name: str, asked: gtp_analysis.Asked, bounds: Bounds, *, until_input: bool) -> Thought:
+    def _stream(self, command: Command, asked: gtp_analysis.Asked, bounds: Bounds, *, until_input: bool) -> Thought:
+        """Write what the player thinks; the response begins after the first piece, which may fail."""
+        name = gtp_analysis.GENMOVES.get(command.name, command.name)
         shown, simulations = time.perf_counter(), -1  # of the last line
         last: Callable[[], Thought] | None = None
         for last in self._think(asked.seat, bounds, lines=asked.moves):
+            if not self._is_open:
+                last()
+                self._begin(command)
             if until_input and self.console.is_waiting:
                 break
             if time.perf_counter() - shown >= asked.seconds:

@@ -4,7 +4,8 @@
     info move D3 visits 12 winrate 5512 prior 2100 order 0 pv D3 C5 info move C4 ...
 
 Winrate is the expected score of the mover, with a draw as one half: in hundredths of a percent for Leela Zero, from 0
-to 1 for KataGo. A player without visits has the winrate of the position.
+to 1 for KataGo. A player without visits has the winrate of the position. The prior is the evaluator's probability of
+the move, before the search.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ def line(name: str, notation: Notation, thought: Thought) -> str:
 
 
 def _leela(winrate: float, move: Move) -> str:
-    return f"winrate {round(winrate * 10_000)} prior {round((move.policy or 0.0) * 10_000)}"
+    return f"winrate {round(winrate * 10_000)} prior {round((move.prior or 0.0) * 10_000)}"
 
 
 def _katago(winrate: float, move: Move) -> str:
-    return f"utility {2 * winrate - 1:.4f} winrate {winrate:.4f} prior {move.policy or 0.0:.4f}"
+    return f"utility {2 * winrate - 1:.4f} winrate {winrate:.4f} prior {move.prior or 0.0:.4f}"
 
 
 FORMATS: dict[str, Callable[[float, Move], str]] = {

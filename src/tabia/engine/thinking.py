@@ -19,6 +19,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from tabia.games.game import State
 from tabia.games.session import Session
@@ -31,12 +32,14 @@ from tabia.search.layout import needs
 from tabia.search.memory import device_limit
 from tabia.search.picture import main_paths
 from tabia.search.pieces import Pieces
+from tabia.search.tree import root_view
 
 PIECE = 0.05
 """Seconds that a piece should take: so long `stop` may wait."""
 FIRST_TREE = 1024
-"""Simulations of the smallest tree for bounds of any length; larger ones are compiled when they are needed."""
+"""Simulations of the smallest tree for bounds other than the player's own, where memory is short."""
 ENDLESS_TREE = 16384
+"""Simulations of the tree for all bounds up to this length, so that they share one program."""
 _TREE_BYTES = 2**28
 _GROWTH = 4  # a piece has at most this many times the simulations of the one before
 
@@ -57,6 +60,7 @@ class Bounds:
 
 
 OWN = Bounds()
+ENDLESS = Bounds(endless=True)
 
 
 class Move(NamedTuple):
@@ -66,6 +70,7 @@ class Move(NamedTuple):
     visits: int
     value: float | None  # for the mover, in [-1, 1]
     policy: float | None
+    prior: float | None  # the evaluator's probability at the root of a search; without one, the policy
     line: Sequence[tuple[int, State]]  # the moves it expects, this one first, with the positions before them
 
 
@@ -94,6 +99,11 @@ class Thinking:
         )
         self._inner = inner
         self._pieces = _pieces(inner, self._states, inner_key, bounds)
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether the player searches in a tree, so that bounds matter."""
+        return isinstance(self._inner, TreeSearchPlayer)
 
     @property
     def seconds(self) -> float:
@@ -155,11 +165,14 @@ class Thinking:
         return choice
 
     def _moves(self, host: Choice, actions: list[int]) -> list[Move]:
+        priors = host.policy
         if self._pieces is not None:
-            lines = main_paths(self.session.game, self._pieces.result(), actions)
+            result = self._pieces.result()
+            lines = main_paths(self.session.game, result, actions)
+            priors = jax.device_get(root_view(result.tree).priors)[0]
         else:
             lines = [[(action, jax.device_get(self.session.state))] for action in actions]
-        return [_move(host, action, line) for action, line in zip(actions, lines, strict=True)]
+        return [_move(host, priors, action, line) for action, line in zip(actions, lines, strict=True)]
 
 
 def _pieces(inner: Player, states: State, key: jax.Array, bounds: Bounds) -> Pieces | None:
@@ -184,7 +197,7 @@ def _any_length(search: Search, bounds: Bounds) -> Search:
     per_simulation = needs(tree, 1)[0].bytes // tree.simulations
     most = max(min(_TREE_BYTES, device_limit().bytes // 4) // per_simulation, 1)
     size = FIRST_TREE
-    while size < min(bounds.simulations or ENDLESS_TREE, most // 2):
+    while size < min(max(bounds.simulations or 0, ENDLESS_TREE), most // 2):
         size *= 2
     return replace(tree, simulations=max(size // search.leaves, 1) * search.leaves)
 
@@ -198,12 +211,13 @@ def _ranked(choice: Choice, legal: np.ndarray, played: int) -> list[int]:
     return sorted(actions, key=lambda action: (action != played, -float(order[action])))
 
 
-def _move(choice: Choice, action: int, line: Sequence[tuple[int, State]]) -> Move:
+def _move(choice: Choice, priors: Array | None, action: int, line: Sequence[tuple[int, State]]) -> Move:
     value = None if choice.means is None else float(choice.means[action])
     return Move(
         action=action,
         visits=0 if choice.visits is None else int(choice.visits[action]),
         value=None if value is None or np.isnan(value) else value,
         policy=None if choice.policy is None else float(choice.policy[action]),
+        prior=None if priors is None else float(priors[action]),
         line=line,
     )

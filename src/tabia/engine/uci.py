@@ -11,16 +11,18 @@ from collections.abc import Callable
 import tabia
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable, quote
-from tabia.engine import uci_search
+from tabia.engine import uci_search, warm_up
 from tabia.engine.console import Console
+from tabia.engine.refusal import check_player
 from tabia.engine.table import Table
-from tabia.engine.thinking import Thinking
+from tabia.engine.thinking import ENDLESS, Thinking
 from tabia.games.protocols.fen import state_from_fen
 from tabia.games.protocols.notation import ProtocolError
 from tabia.games.protocols.uci import Limits, UciGame, parse_go, parse_position
 from tabia.players import Player
 
 MOST_SIMULATIONS, MOST_LINES = 1_000_000, 256
+_NO_MOVE = "bestmove (none)"  # as Stockfish writes it; 0000 would be a null move, which programs may play
 _DURING_SEARCH = ("stop", "isready", "ponderhit", "debug")
 
 
@@ -39,6 +41,7 @@ class UciEngine:
         make: Callable[[int], Player] | None = None,
         seed: int = 0,
     ) -> None:
+        check_player(player)
         self.player, self.notation, self.console, self._make = player, notation, console, make
         self.table = Table(notation, seed=seed)
         self.lines = 1
@@ -102,14 +105,18 @@ class UciEngine:
         write("uciok")
 
     def _isready(self, line: str) -> None:
-        """Compile the search and the rules, because the clock does not run until `readyok`."""
-        if not self._is_ready:
-            session = Table(self.notation).session
-            thinking = Thinking(self.player, session)
-            thinking.step()
-            session.play(thinking.thought().action)
-            self._is_ready = True
+        """Compile all that searches need, because the clock does not run until `readyok`, which a program waits for."""
+        try:
+            self._prepare()
+        except TabiaError as error:
+            self._say(str(error))
         self.console.write("readyok")
+
+    def _prepare(self) -> None:
+        if not self._is_ready:
+            warm_up.searches(self.player, self.notation, ENDLESS)
+            warm_up.positions(self.notation.game)
+            self._is_ready = True
 
     def _setoption(self, line: str) -> None:
         name, _, value = line.removeprefix("setoption").strip().removeprefix("name").strip().partition(" value ")
@@ -140,11 +147,19 @@ class UciEngine:
     # Searching.
 
     def _go(self, line: str) -> None:
-        limits, session = parse_go(line), self.table.session
-        if session.over:
-            self.console.write("info string the game is over")
-            self.console.write("bestmove (none)")
-            return
+        """Search, and answer even if that fails, because a program waits for `bestmove`."""
+        answer = _NO_MOVE
+        try:
+            if self.table.session.over:
+                raise ProtocolError("the game is over")
+            answer = self._search(parse_go(line))
+        except TabiaError as error:
+            self._say(str(error))
+        self.console.write(answer)
+
+    def _search(self, limits: Limits) -> str:
+        """The answer `bestmove`."""
+        session = self.table.session
         thinking = Thinking(self.player, session, uci_search.bounds(limits, session.mover))
         shown = uci_search.Shown(self.notation, self.console.write, self.lines)
         is_stopped = False
@@ -154,7 +169,7 @@ class UciEngine:
         thought = shown.last(thinking)
         if limits.infinite and not is_stopped:  # it answers only after `stop`, even if its tree is full
             self._is_stopped(limits, wait=True)
-        self.console.write(uci_search.bestmove(self.notation, thought))
+        return uci_search.bestmove(self.notation, thought)
 
     def _is_stopped(self, limits: Limits, *, wait: bool = False) -> bool:
         """Whether a command ends the search; `stop` and `isready` are read here, other commands stay."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import jax
@@ -25,6 +26,14 @@ _FIELDS = re.compile(
     re.ASCII,
 )
 _ROWS = {"pgx:chess": 8, "pgx:gardner_chess": 5}
+EXAMPLES = {
+    "pgx:chess": (
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1",
+    ),
+    "pgx:gardner_chess": ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1", "rnbqk/ppppp/P4/1PPPP/RNBQK b - - 0 1"),
+}
+"""Positions of each game that take every branch of its reader."""
 
 
 class _Fen(NamedTuple):
@@ -36,6 +45,7 @@ class _Fen(NamedTuple):
     move: str
 
 
+@lru_cache(maxsize=16)
 def state_from_fen(game: Game, text: str) -> State:
     """The state of a FEN; ProtocolError if it is not one, or if the game has none."""
     if game.id not in _ROWS:
@@ -50,10 +60,15 @@ def state_from_fen(game: Game, text: str) -> State:
     return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), state, start)
 
 
+@cache
 def _readers() -> dict[str, Callable[[str], State]]:
-    from pgx.experimental.chess import from_fen
+    from pgx.experimental import chess
     from pgx.gardner_chess import _from_fen
 
+    # The reader compiles these methods for each FEN, because a bound method is a new object each time; attributes stay.
+    for name in ("is_terminal", "rewards", "observe"):
+        setattr(chess.game, name, getattr(chess.game, name))
+    from_fen = chess.from_fen
     return {"pgx:chess": from_fen, "pgx:gardner_chess": _from_fen}
 
 

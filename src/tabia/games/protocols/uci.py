@@ -23,6 +23,7 @@ from tabia.games.game import Game, State
 from tabia.games.protocols.notation import Notation, ProtocolError, base, base_state
 
 _FILES = "abcdefghi"
+_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 _USI = re.compile(r"(?P<piece>[A-Z])?(?P<start>[1-9][a-i])?\*?(?P<target>[1-9][a-i])(?P<promotes>\+?)")
 
 
@@ -153,14 +154,16 @@ class Limits:
 def parse_go(line: str) -> Limits:
     """The limits of a `go` command; unknown words are ignored, as the protocol asks.
 
-    >>> parse_go("go movetime 500 ponder").movetime
-    500
+    A negative number counts as 0: programs send one for a clock that has run out.
+
+    >>> parse_go("go movetime 500 ponder").movetime, parse_go("go wtime -5").wtime
+    (500, 0)
     """
     words = line.split()[1:]
     numbers = {
-        name: int(value)
+        name: max(int(value), 0)
         for name, value in pairwise(words)
-        if name in Limits.__dataclass_fields__ and name != "infinite" and value.isascii() and value.isdecimal()
+        if name in Limits.__dataclass_fields__ and name != "infinite" and _WHOLE.fullmatch(value)
     }
     return Limits(**numbers, infinite="infinite" in words)
 

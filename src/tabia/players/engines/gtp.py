@@ -34,7 +34,8 @@ class GtpEngine(Engine):
         if "set_game" in self._known:
             self._ask("set_game", self.notation.title)
         self._ask("boardsize", str(self.notation.size))
-        return " ".join(part for part in (self._ask("name"), self._ask("version")) if part)
+        name, version = self._ask("name"), self._ask("version")
+        return f"{name or self.command.program} {version}".rstrip()
 
     def new_game(self) -> None:
         self._ask("clear_board")

@@ -25,6 +25,8 @@ from tabia.players.engines.uci import UciEngine
 from tabia.players.spec import MODIFIERS, Options, PlayerError
 
 _Notation = TypeVar("_Notation", bound=Notation)
+NAMES = ("gtp", "uci", "gnubg")
+"""The names of players that are outside engines."""
 _LONGEST = 86_400.0  # seconds a move may take: a day
 
 

@@ -1,7 +1,7 @@
 """The process of an outside engine: lines in, lines out, within limits of time, memory and output.
 
-A process ends with Tabia even if Tabia is killed, and is killed as a group when it breaks a limit. What was said is
-kept for reports.
+A process that breaks a limit is killed with its group; `lifetime.py` ends all with Tabia. What was said is kept for
+reports.
 """
 
 from __future__ import annotations
@@ -10,22 +10,17 @@ import os
 import select
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
 import time
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from tabia.core.text import plain, quote
+from tabia.players.engines import lifetime
 from tabia.players.spec import PlayerError
 
-_LAUNCH = Path(__file__).with_name("launch.py")
 _GAMES = "/usr/games"  # Debian keeps engines here, outside of root's path
 _LONGEST_LINE, _MOST_OUTPUT = 1 << 16, 1 << 23  # bytes per line, and per reply
 _TRANSCRIPT, _PER_REPLY = 40, 15  # lines kept, and of them for one reply
@@ -143,9 +138,7 @@ class EngineProcess:
 
     def kill(self) -> None:
         """End the process and all processes that it started."""
-        with suppress(ProcessLookupError, PermissionError):  # all have ended
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        lifetime.end(self._process)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None
             with suppress(OSError):  # unsent input
@@ -190,25 +183,7 @@ class EngineProcess:
 
 
 def _start(command: Command) -> subprocess.Popen[bytes]:
-    """Start a process from the thread that starts all engines."""
-    program = command.find()
-    return _starter().submit(_popen, command, [program, *command.words[1:]]).result()
-
-
-def _popen(command: Command, words: Sequence[str]) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid()), str(command.memory), *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        return lifetime.start([command.find(), *command.words[1:]], megabytes=command.memory)
     except OSError as error:
         raise PlayerError(f"{quote(command.words[0])} cannot be started: {error.strerror or error}.") from None
-
-
-@cache
-def _starter() -> ThreadPoolExecutor:
-    """One thread for the life of the process: Linux ends an engine when the thread that started it ends."""
-    return ThreadPoolExecutor(1, thread_name_prefix="engines")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tabia.games.protocols.uci import Limits, UciGame, parse_bestmove, position_text
@@ -11,6 +12,7 @@ from tabia.players.engines.process import Command, EngineFault
 
 _START = 20.0  # seconds to answer the first command, if the time for a reply is longer
 _NO_MOVE = ("(none)", "0000")
+_SPIN = re.compile(r" type spin (?=.*\bmin (-?[0-9]{1,18})\b)(?=.*\bmax (-?[0-9]{1,18})\b)")
 
 
 class UciEngine(Engine):
@@ -74,7 +76,18 @@ class UciEngine(Engine):
         missing = [name for name in wanted if name not in known]
         if missing:
             raise EngineFault(f"{self.command.program} has no option {missing[0]!r}")
+        for name, value in wanted.items():
+            self._check_range(known[name], name, value)
         return wanted
+
+    def _check_range(self, line: str, name: str, value: str) -> None:
+        """Refuse a number that the engine would ignore; EngineFault gives its range."""
+        found = _SPIN.search(line)
+        if found is None:
+            return
+        low, high = map(int, found.groups())
+        if not low <= int(value) <= high:
+            raise EngineFault(f"{self.command.program} takes {name!r} from {low} to {high}, not {value}")
 
     def _ready(self) -> None:
         self.process.send("isready")
