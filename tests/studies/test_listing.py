@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import inf, log, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tabia.games import make
+from tabia.studies.part import NoControl, Place, part_seed
 from tabia.studies.parts.listing import (
     TREE_C,
     Searched,
@@ -19,6 +21,7 @@ from tabia.studies.parts.listing import (
     search,
     tabulate,
 )
+from tabia.studies.parts.listing_matches import CodeMatch, of_labels, wins_and_draws
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +112,35 @@ def test_every_game_ends_with_a_score(table: Table) -> None:
     scores = play_match(table, (Side(0.0), Side(sqrt(2.0))), 16, 20, 3)
     assert scores.shape == (16,) and set(scores.tolist()) <= {-1.0, 0.0, 1.0}
     assert (play_match(table, (Side(0.0), Side(sqrt(2.0))), 16, 20, 3) == scores).all()
+
+
+def test_wins_and_draws_are_counted_by_seat() -> None:
+    found = wins_and_draws("row", np.array([1.0, 0.0, 0.0, -1.0]), np.array([-1.0, -1.0, 0.0, -1.0]))
+    assert {one.key: (one.value, one.trials) for one in found} == {
+        "row: wins": (12.5, 8),
+        "row: draws": (37.5, 8),
+        "row, first: wins": (25.0, 4),
+        "row, first: draws": (50.0, 4),
+        "row, second: wins": (0.0, 4),
+        "row, second: draws": (25.0, 4),
+    }
+
+
+def test_a_match_counts_its_games_for_mini_alphago_in_both_seats(table: Table, tmp_path: Path) -> None:
+    """Compared with the same games, counted by hand; c1 = 0 leaves UCT its sqrt 2."""
+    match = CodeMatch("tictactoe", "match", "row", 40, 20, 0.0, 1.0, of_labels, lambda repeat: ())
+    part = match.part(seed=5, repeat=1)
+    found = {one.key: one.value for one in part.run(Place(tmp_path, NoControl())).estimates}
+    mini, uct, seed = Side(0.0, 1.0, decisive_moves(table)), Side(sqrt(2.0)), part_seed(5, 1, "match")
+    first = play_match(table, (mini, uct), 20, 20, seed).tolist()
+    second = play_match(table, (uct, mini), 20, 20, seed + 1).tolist()
+    assert set(found) == set(part.keys)
+    assert found["row, first: wins"] == 5.0 * first.count(1.0) and found["row, first: draws"] == 5.0 * first.count(0.0)
+    assert found["row, second: wins"] == 5.0 * second.count(-1.0)
+    assert found["row, second: draws"] == 5.0 * second.count(0.0)
+    both = first + [-score for score in second]
+    assert (found["row: wins"], found["row: draws"]) == (2.5 * both.count(1.0), 2.5 * both.count(0.0))
+    assert 0.0 in both and 1.0 in both and -1.0 in both  # so that each count is tested
 
 
 def test_the_learned_moves_are_those_after_which_most_lines_have_a_winner(table: Table) -> None:

@@ -11,13 +11,15 @@ import numpy as np
 
 from tabia.games import make
 from tabia.games.game import Game
-from tabia.studies.estimates import percentage
+from tabia.studies.estimates import Estimate, percentage
 from tabia.studies.matches import trained
 from tabia.studies.part import Measurement, Outcome, Place, part_seed
 from tabia.studies.parts.listing import Side, decisive_moves, play_match, tabulate
 from tabia.training.supervised import solved
 
 LABELS = "authors' labels that are best moves"
+SEATS = ("", ", first", ", second")
+"""What the label of a row ends in: nothing for all games, or the seat of Mini AlphaGo."""
 Favorites = Callable[[Game, int, Place], np.ndarray]
 
 
@@ -29,6 +31,25 @@ def code_label(label: str) -> str:
 def code_labels_label(label: str) -> str:
     """A row by the authors' code, with the moves of their labels instead of a network's."""
     return f"code and labels, {label}"
+
+
+def wins_key(label: str) -> str:
+    """How often Mini AlphaGo wins."""
+    return f"{label}: wins"
+
+
+def draws_key(label: str) -> str:
+    """How often neither wins."""
+    return f"{label}: draws"
+
+
+def wins_and_draws(label: str, first: np.ndarray, second: np.ndarray) -> tuple[Estimate, ...]:
+    """Wins and draws over all games and by seat, from a player's scores [G] moving first and moving second."""
+    found: list[Estimate] = []
+    for seat, scores in zip(SEATS, (np.concatenate((first, second)), first, second), strict=True):
+        found.append(percentage(wins_key(label + seat), int((scores > 0).sum()), len(scores)))
+        found.append(percentage(draws_key(label + seat), int((scores == 0).sum()), len(scores)))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -50,18 +71,15 @@ class CodeMatch:
 
     def part(self, seed: int, repeat: int) -> Measurement:
         """The match as a part of a study."""
-        keys = tuple(f"{self.label}{seat}: wins" for seat in ("", ", first", ", second"))
+        keys = tuple(key(self.label + seat) for seat in SEATS for key in (wins_key, draws_key))
 
         def measure(place: Place) -> Outcome:
             game, first, half = make(self.game), part_seed(seed, repeat, self.name), self.games // 2
             mini, uct = Side(self.c1, self.c2, self.favorites(game, repeat, place)), Side(self.c1 or sqrt(2.0))
             table = tabulate(game)
-            wins = [
-                int((play_match(table, (mini, uct), half, self.budget, first) > 0).sum()),
-                int((play_match(table, (uct, mini), half, self.budget, first + 1) < 0).sum()),
-            ]
-            counts = ((sum(wins), 2 * half), (wins[0], half), (wins[1], half))
-            return Outcome(tuple(percentage(key, *count) for key, count in zip(keys, counts, strict=True)))
+            moving_first = play_match(table, (mini, uct), half, self.budget, first)
+            moving_second = -play_match(table, (uct, mini), half, self.budget, first + 1)
+            return Outcome(wins_and_draws(self.label, moving_first, moving_second))
 
         return Measurement(
             name=f"{self.name}-{repeat}",

@@ -23,9 +23,11 @@ from tabia.studies.parts.listing_matches import (
     CodeMatch,
     code_label,
     code_labels_label,
+    draws_key,
     labels_part,
     of_labels,
     of_network,
+    wins_key,
 )
 from tabia.studies.study import Scale
 from tabia.studies.trainings import TINY, TINY_RECIPE, Lines, TrainingPart
@@ -93,16 +95,6 @@ def c2_label(c: float) -> str:
 def code_first(label: str) -> str:
     """The row by the authors' code, moving first."""
     return f"{code_label(label)}, first"
-
-
-def wins_key(label: str) -> str:
-    """How often Mini AlphaGo wins."""
-    return f"{label}: wins"
-
-
-def draws_key(label: str) -> str:
-    """How often neither wins."""
-    return f"{label}: draws"
 
 
 def converged_key(player: str) -> str:
