@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import tabia
 from tabia.core.errors import TabiaError
-from tabia.engine import gtp_analysis, gtp_rules, warm_up
+from tabia.engine import compiling, gtp_analysis, gtp_rules
 from tabia.engine.clock import GtpClocks
 from tabia.engine.console import Console
 from tabia.engine.refusal import check_player
@@ -131,7 +131,7 @@ class GtpEngine:
         if not self._is_ready:
             self._is_ready = True
             with suppress(TabiaError):  # `genmove` reports it
-                warm_up.searches(self.player, self.notation)
+                compiling.searches(self.player, self.notation)
 
     def _komi(self, arguments: tuple[str, ...]) -> str:
         komi = self.notation.komi

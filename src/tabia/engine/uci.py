@@ -11,7 +11,7 @@ from collections.abc import Callable
 import tabia
 from tabia.core.errors import TabiaError
 from tabia.core.text import printable, quote
-from tabia.engine import uci_search, warm_up
+from tabia.engine import compiling, uci_search
 from tabia.engine.console import Console
 from tabia.engine.refusal import check_player
 from tabia.engine.table import Table
@@ -114,8 +114,8 @@ class UciEngine:
 
     def _prepare(self) -> None:
         if not self._is_ready:
-            warm_up.searches(self.player, self.notation, ENDLESS)
-            warm_up.positions(self.notation.game)
+            compiling.searches(self.player, self.notation, ENDLESS)
+            compiling.positions(self.notation.game)
             self._is_ready = True
 
     def _setoption(self, line: str) -> None:
