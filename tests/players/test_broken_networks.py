@@ -105,10 +105,10 @@ def test_huge_logits_keep_legal_moves_legal(rule: object) -> None:
 
 
 def test_training_stops_at_its_gate() -> None:
-    plan = Plan(TINY.changed({"network": NETWORK.config}))
+    plan = Plan(TINY.changed({"network": NETWORK.config, "gate.games": 2}))
     challenger = make_player(plan, everywhere(), 0, "challenger")
     with pytest.raises(TrainingError, match="challenger: .*" + WORDS) as refusal:
-        play_match(plan, challenger, players.make("random", plan.game), 2, seed=0)
+        play_match(plan, challenger, players.make("random", plan.game), seed=0)
     assert "The last checkpoint is sound" in str(refusal.value)
 
 
