@@ -352,12 +352,12 @@ def test_whole_games_are_played_once_per_call_and_lane(variables) -> None:
         summary = summarize(plies, chosen.game.num_actions)
         assert (int(summary.games), int(summary.positions)) == (config.selfplay.games, int((~idle).sum()))
         rows = slice(9 * number, 9 * number + 9)
-        unexplored = ~np.asarray(plies.explored)
         assert (np.asarray(buffer.ready)[rows] == ~idle).all(), "the positions of whole games can be learned from"
         scores = np.take_along_axis(np.asarray(plies.scores), last[None, :, None], axis=0)
         learned = np.asarray(buffer.outcome)[rows]
-        after_random = np.flip(np.logical_or.accumulate(np.flip(~unexplored, axis=0), axis=0), axis=0)
-        exact = ~idle & ~after_random
+        explored = np.asarray(plies.explored)
+        followed = np.flip(np.logical_or.accumulate(np.flip(explored, axis=0), axis=0), axis=0)  # by a random move
+        exact = ~idle & ~followed
         assert exact.any() and (learned == np.broadcast_to(scores, learned.shape))[exact].all()
 
 
